@@ -9,8 +9,14 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
   new URL("node_modules/.cache/compile", import.meta.url),
 );
 
-/** Tests run on the live sources: no build comes before them. */
-const conditions = ["@convoke/source", ...defaultServerConditions];
+/**
+ * Tests run on the live sources: no build comes before them. Node does not know the condition
+ * `module`, which is for bundlers; some packages have code there that Node cannot load.
+ */
+const conditions = [
+  "@convoke/source",
+  ...defaultServerConditions.filter((condition) => condition !== "module"),
+];
 
 /** Whole servers and agents, but in the process of the test, and closed with it. */
 const TIDY = [

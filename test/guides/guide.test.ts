@@ -13,6 +13,7 @@ const GUIDES = [
   "client-tools.md",
   "functions.md",
   "sub-agents.md",
+  "tracing.md",
 ];
 
 /** A code block of a guide, and its documented output. */

@@ -116,7 +116,7 @@ export const LOOP_REGRESSIONS: RequirementGroup = {
         "by default.",
       source: "known failures of agent loops",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "loop-L15",

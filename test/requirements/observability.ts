@@ -22,10 +22,12 @@ export const OBSERVABILITY: RequirementGroup = {
     },
     {
       id: "R123",
-      text: "Every request and every A2A event creates an OpenTelemetry span.",
+      text:
+        "Every request, task, turn, model call, tool call, sub-agent call and push delivery is an " +
+        "OpenTelemetry span, and every A2A event is an event of the span of its turn.",
       source: "user document 001",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R124",

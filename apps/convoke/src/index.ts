@@ -25,6 +25,7 @@ export {
   type Task,
   type TaskState,
   type TaskStatus,
+  type TracingOptions,
   agentMessage,
   textPart,
 } from "@convoke/protocol";

@@ -1,3 +1,4 @@
+import { flushSpans } from "@convoke/engine/tracing";
 import { COMMANDS } from "./cli/commands.ts";
 import { main } from "./cli/main.ts";
 import { type ReadStream, type WriteStream, isatty } from "node:tty";
@@ -5,10 +6,14 @@ import { type CommandIo, EXIT } from "./terminal/command.ts";
 import { detectInvocation } from "./terminal/invocation.ts";
 import { StdinText } from "./terminal/stdin-text.ts";
 
+/** How long the exporter of an OpenTelemetry SDK may take to send the last spans. */
+const FLUSH_MS = 2000;
+
 const { io, close } = createProcessIo();
 
 process.exitCode = await main(process.argv.slice(2), io, COMMANDS);
 close();
+await flushSpans(FLUSH_MS);
 // The user stopped the command: do not wait for an agent that keeps running.
 if (io.signal.aborted) process.exit();
 

@@ -7,6 +7,7 @@ import {
   RemoteError,
   type RequestContext,
   type Streams,
+  type TraceContext,
   buildCard,
 } from "@convoke/protocol";
 import { randomBytes } from "node:crypto";
@@ -27,6 +28,7 @@ import { sendMessage } from "./operations/send-message.ts";
 import { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 import { subscribeToTask } from "./operations/subscribe-to-task.ts";
 import type { Engine } from "./run/engine.ts";
+import { isTracing } from "./tracing/opentelemetry.ts";
 
 type CallOperations = {
   readonly [Name in keyof Calls]: (
@@ -70,7 +72,7 @@ export function createInProcessConnection(engine: Engine, caller: Caller): Conne
       engine,
       caller,
       version: "1.0",
-      trace: context?.trace && { ...context.trace, spanId: randomBytes(8).toString("hex") },
+      trace: context?.trace && calledTrace(context.trace),
       // As with the client of a remote agent, a repeated message is a retry.
       extensions: new Set(
         [EXTENSIONS.idempotency.uri, ...(context?.extensions ?? [])].filter((uri) =>
@@ -97,6 +99,11 @@ export function createInProcessConnection(engine: Engine, caller: Caller): Conne
     },
     close: () => undefined,
   };
+}
+
+/** With an OpenTelemetry SDK, the span of the caller is a real one, and the run becomes its child. */
+function calledTrace(trace: TraceContext): TraceContext {
+  return isTracing() ? trace : { ...trace, spanId: randomBytes(8).toString("hex") };
 }
 
 function createCard({ agent: { info }, streams }: Engine): Connection["card"] {

@@ -95,6 +95,7 @@ export {
   type Agent,
   AgentChanged,
   type AgentEnvironment,
+  type TracingOptions,
   type Caller,
   type LocalAgent,
   ServerStopping,
@@ -137,6 +138,7 @@ export {
   type Streams,
   type TraceContext,
   type TraceHeaders,
+  parseTraceHeaders,
   traceHeaders,
 } from "./model/connection.ts";
 

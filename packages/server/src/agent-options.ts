@@ -6,7 +6,7 @@ import type {
   PushOptions,
   RetentionOptions,
 } from "@convoke/engine";
-import type { AgentInfo, Caller, SpecPatch } from "@convoke/protocol";
+import type { AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
@@ -56,6 +56,11 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    * used. If they are off, nothing is measured.
    */
   readonly metrics?: boolean;
+  /**
+   * What spans contain. Spans are created if the process has an OpenTelemetry SDK. Default: neither
+   * content nor chunks of artifacts.
+   */
+  readonly tracing?: TracingOptions;
   /** How long a client may take to send a request and to read the response. Default: see each. */
   readonly timeouts?: Partial<Timeouts>;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */

@@ -140,7 +140,7 @@ export class HostedAgent {
 
   /** Opens the storage and resumes the unfinished tasks of an earlier process. */
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
-    const { logger, push, streaming, retention, idempotency, strict } = this.#options;
+    const { logger, push, streaming, retention, idempotency, strict, tracing } = this.#options;
     const agent = this.#agent;
     const metrics = this.#metrics;
     const opening = openBackend(metrics).then((opened): AgentStorage =>
@@ -155,6 +155,7 @@ export class HostedAgent {
         key,
         logger,
         metrics,
+        tracing,
         push,
         retention,
         limits: this.#limits,

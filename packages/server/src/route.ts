@@ -1,4 +1,5 @@
 import { A2AError, type Caller, errorText } from "@convoke/protocol";
+import { inSpan } from "@convoke/engine/tracing";
 import type { App } from "./bindings/app.ts";
 import { matchAdmin } from "./bindings/admin/handle.ts";
 import { Admission } from "./guard/admission.ts";
@@ -8,6 +9,7 @@ import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
 import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
 import { stripBasePath } from "./http/address.ts";
+import { withSpan } from "./http/request-span.ts";
 import { PUBLIC_PREFLIGHT, isPreflight } from "./http/cors.ts";
 import {
   type HttpHeaders,
@@ -20,10 +22,10 @@ import {
 
 /** Handles a request: checks it with the guard and passes it to the binding of its path. */
 export async function route(app: App, received: HttpRequest): Promise<HttpResponse> {
-  const request = withSingleSlashes(received);
+  const request = withSpan(withSingleSlashes(received));
   const admission = new Admission(app, request);
-  const response = admission.finish(await dispatch(app, request, admission));
-  return app.cors.addHeaders(response, request);
+  const response = await inSpan(request.span, () => dispatch(app, request, admission));
+  return app.cors.addHeaders(admission.finish(response), request);
 }
 
 /** Whether the process answers, and whether it takes requests: not while it starts or stops, or its storage fails. */

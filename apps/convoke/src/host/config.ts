@@ -27,6 +27,7 @@ const OPTIONS = [
   "securitySchemes",
   "tenants",
   "tls",
+  "tracing",
 ] as const;
 
 /**

@@ -47,6 +47,7 @@ export async function serve(agent: Agent, options: ServeAgentOptions = {}): Prom
         source,
         logger,
         metrics,
+        tracing: rest.tracing,
         holder,
       }));
     },
@@ -66,7 +67,8 @@ export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mo
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: (metrics) => openAgentData(agent, { data, onFatal, source, logger, metrics }),
+    openBackend: (metrics) =>
+      openAgentData(agent, { data, onFatal, source, logger, metrics, tracing: rest.tracing }),
   });
 }
 

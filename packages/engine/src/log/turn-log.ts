@@ -292,6 +292,17 @@ export function senderFields(sender: Sender): SenderFields {
   };
 }
 
+/** The trace of the message that created a task: in the task event, and in the note about its sender. */
+export async function readTaskTrace(
+  backend: Backend,
+  taskId: string,
+): Promise<TraceContext | undefined> {
+  const [created, sender] = (await backend.read(taskId, 0, 2)).map(readEntry);
+  const ids = traceIn((created?.event as Task | undefined)?.metadata);
+  const isNote = sender?.event.kind === ACTIVATED;
+  return ids && { ...ids, ...(isNote && (sender.event as SenderFields).trace) };
+}
+
 /** The number of the turn that the event at `seq` ended, if it ended one. */
 export async function turnEndedAt(
   backend: Backend,

@@ -261,7 +261,7 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   if (parked === undefined) {
     // The message is stored, so its task must get a run even if a read fails at first.
     await engine.keepTrying(writer, () => startRun(engine, live, { epoch, incoming, after }));
-  } else parked.resume(received);
+  } else parked.resume(received, incoming.trace);
   return { live, after };
 }
 
@@ -344,7 +344,7 @@ async function startRun(
     const { log } = await readTurnLog(engine.backend, writer.taskId);
     // The agent may have let only a part of the message be stored.
     log.restoreMessage(message);
-    await startAttempt(engine, live, { epoch, log });
+    await startAttempt(engine, live, { epoch, log, link: incoming.trace });
     return;
   }
   const context = { owner, contextId, before: live.position };

@@ -5,6 +5,8 @@ import type { Engine } from "../run/engine.ts";
 import { type TaskSnapshot, applyEntries, loadTask } from "../log/task-snapshot.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
 import { type Endpoint, type Outcome, attemptDelivery } from "./endpoint.ts";
+import { readTaskTrace } from "../log/turn-log.ts";
+import { isTracing } from "../tracing/opentelemetry.ts";
 import {
   type StoredTarget,
   createDeliveryId,
@@ -231,6 +233,8 @@ export class DeliveryWorker {
       egress,
       url: this.#target.url,
       notification,
+      eventKind: event.kind,
+      trace: isTracing() ? await readTaskTrace(engine.backend, record.taskId) : undefined,
       signal: this.#stopped.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });

@@ -16,6 +16,7 @@ test("a caller cannot distinguish an internal name from one that does not exist"
       egress,
       url: `https://${host}/hook`,
       notification: { headers: {}, body: "{}" },
+      eventKind: "status-update",
       signal: new AbortController().signal,
     });
     return outcome.kind === "failed" && outcome.problem.replace(host, "it");

@@ -5,6 +5,8 @@ import {
   backoffMs,
   parseRetryAfter,
 } from "@convoke/protocol/internal";
+import { type PublicEvent, type TraceContext, traceHeaders } from "@convoke/protocol";
+import { type SpanAttributes, withSpan } from "../tracing/span.ts";
 import type { Notification } from "./notification.ts";
 
 /** The result of an attempt to deliver a notification. */
@@ -29,12 +31,39 @@ export interface AttemptOptions {
   readonly egress: Egress;
   readonly url: string;
   readonly notification: Notification;
+  readonly eventKind: PublicEvent["kind"];
+  /** The trace of the task. Without it, the attempt has no span. */
+  readonly trace?: TraceContext | undefined;
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
 }
 
-/** Posts a notification once. Only 2xx is a success. Redirects are not followed, because they could lead anywhere. */
-export async function attemptDelivery(options: AttemptOptions): Promise<Outcome> {
+/** Posts a notification once, in a span of its own if the task has a trace. */
+export function attemptDelivery(options: AttemptOptions): Promise<Outcome> {
+  const { url, notification, eventKind, trace: parent, signal } = options;
+  if (parent === undefined) return post(options);
+  const attributes = (): SpanAttributes => {
+    // The rest of the URL may be a secret.
+    const { hostname, port } = new URL(url);
+    return {
+      "http.request.method": "POST",
+      "server.address": hostname,
+      ...(port !== "" && { "server.port": Number(port) }),
+      "a2a.push.delivery.id": notification.headers["webhook-id"],
+    };
+  };
+  const spanOptions = { kind: "client", parent, signal, attributes } as const;
+  return withSpan(`push ${eventKind}`, spanOptions, async (span) => {
+    const added = span?.isRecording === true ? traceHeaders(span.trace) : {};
+    const headers = { ...notification.headers, ...added };
+    const outcome = await post({ ...options, notification: { ...notification, headers } });
+    span?.end(outcome.kind === "delivered" ? undefined : outcome.kind);
+    return outcome;
+  });
+}
+
+/** Only 2xx is a success. Redirects are not followed, because they could lead anywhere. */
+async function post(options: AttemptOptions): Promise<Outcome> {
   const { egress, url, notification, signal, timeoutMs = TIMEOUT_MS } = options;
   try {
     const { status, headers } = await egress.post(url, { ...notification, timeoutMs, signal });

@@ -10,6 +10,7 @@ import {
   ServerStopping,
   type TaskState,
   type TraceContext,
+  type TracingOptions,
   isTerminal,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,6 +27,8 @@ import { type Failure, Run } from "./run.ts";
 import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
 import { StorageHealth } from "../task/storage-health.ts";
 import { TaskClock } from "../task/task-clock.ts";
+import { resolveTracing } from "../tracing/tracing-options.ts";
+import { recordTaskSpan } from "./run-span.ts";
 import type { TurnFacts } from "./turn.ts";
 
 /** How often to check whether a draining engine is done. */
@@ -57,6 +60,8 @@ export interface EngineOptions {
   readonly key?: AgentKey | undefined;
   /** Receives measurements. Default: nothing is measured. */
   readonly metrics?: Metrics | undefined;
+  /** What spans contain, if the process has an OpenTelemetry SDK. */
+  readonly tracing?: TracingOptions | undefined;
   /** The clock, in milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
   /** Maximum number of suspended runs in memory. Default 1000. Others resume from their journal. */
@@ -88,6 +93,7 @@ export class Engine {
   readonly clock: TaskClock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracing: Required<TracingOptions>;
   readonly audit: Audit;
   readonly wakeTimer: WakeTimer;
   readonly storage: StorageHealth;
@@ -112,6 +118,7 @@ export class Engine {
     this.backend = options.backend;
     this.logger = options.logger;
     this.metrics = options.metrics ?? NO_METRICS;
+    this.tracing = resolveTracing(options.tracing);
     this.audit = new Audit(options.logger);
     this.storage = new StorageHealth(options.logger, this.metrics);
     this.clock = new TaskClock(options.now ?? Date.now);
@@ -124,9 +131,11 @@ export class Engine {
       backend: options.backend,
       info: options.agent.info,
       isOwn: this.isOwn,
-      onEnded: (owner, state) => {
+      onEnded: ({ taskId, owner, state }) => {
         this.openTasks.remove(owner);
         this.metrics.count("tasksEnded", [state]);
+        const live = this.tasks.get(taskId);
+        if (live !== undefined) recordTaskSpan(this, live);
         for (const listener of this.#onTaskEnded) listener();
       },
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
@@ -177,6 +186,7 @@ export class Engine {
     const run = new Run({
       agent: this.agent,
       limits: this.limits,
+      tracing: this.tracing,
       live,
       facts,
       now: this.now,

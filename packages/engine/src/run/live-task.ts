@@ -66,12 +66,15 @@ export class LiveTask {
   }
 
   attachRun(run: Run): void {
+    this.#run?.detached();
     this.#run = run;
   }
 
   /** @param run detaches only this run, if given */
   detachRun(run = this.#run): void {
-    if (this.#run === run) this.#run = undefined;
+    if (this.#run !== run) return;
+    run?.detached();
+    this.#run = undefined;
   }
 
   /** Whether the task is queued to resume after a restart. */

@@ -22,7 +22,7 @@ export interface LiveTasksOptions {
   /** Whether a stored task belongs to the agent. */
   readonly isOwn: (record: TaskRecord) => boolean;
   /** Called when a task ends. */
-  readonly onEnded: (owner: string, state: TaskState) => void;
+  readonly onEnded: (ended: EndedTask) => void;
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
@@ -197,9 +197,15 @@ export class LiveTasks {
       onStorageError: (error, isRetried) =>
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
-      onEnded: (state) => onEnded(owner, state),
+      onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
     });
   }
+}
+
+interface EndedTask {
+  readonly taskId: string;
+  readonly owner: string;
+  readonly state: TaskState;
 }
 
 /** A snapshot, and how far back the log of the task reaches. */

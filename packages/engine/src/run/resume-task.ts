@@ -1,4 +1,4 @@
-import { type AgentEvent, ENGINE_EVENTS } from "@convoke/protocol";
+import { type AgentEvent, ENGINE_EVENTS, type TraceContext } from "@convoke/protocol";
 import { conversationBefore } from "../log/conversation.ts";
 import type { Engine } from "./engine.ts";
 import type { LiveTask } from "./live-task.ts";
@@ -29,9 +29,11 @@ export async function startAttempt(
     readonly log: TurnLog;
     /** How many attempts without progress ended with their process. Default: those in the log. */
     readonly crashes?: number;
+    /** The request that has brought the answer for which the turn is resumed, if it is. */
+    readonly link?: TraceContext | undefined;
   },
 ): Promise<Run | undefined> {
-  const { epoch, log, crashes = log.crashes } = options;
+  const { epoch, log, crashes = log.crashes, link } = options;
   const { owner, contextId, writer, deadline } = live;
   const attempt = log.attempts + 1;
   const hasJournal = log.isDurable;
@@ -58,6 +60,7 @@ export async function startAttempt(
     caller: { owner, ...log.caller },
     extensions: log.extensions,
     trace: log.trace,
+    link,
     announced: writer.listed,
     ...(hasJournal && { replay: new Replay(log, live.task) }),
   });

@@ -5,9 +5,11 @@ import {
   type InternalEvent,
   type Message,
   type Metadata,
+  ServerStopping,
   type StatusUpdateEvent,
   type TaskState,
   type TraceContext,
+  type TracingOptions,
   type Turn,
   agentMessage,
   isInterrupted,
@@ -18,6 +20,7 @@ import { type Limits, OutputLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import { Parking, type TurnFacts, createTurn } from "./turn.ts";
 import type { Replay } from "./replay.ts";
+import { RunSpan } from "./run-span.ts";
 import { createStatusEvent, traceFields } from "../task/status.ts";
 import { askedUntil } from "../log/turn-log.ts";
 
@@ -26,6 +29,8 @@ export interface RunOptions {
   readonly limits: Limits;
   readonly live: LiveTask;
   readonly facts: TurnFacts;
+  /** What spans contain. */
+  readonly tracing: Required<TracingOptions>;
   readonly now: () => number;
   /** Called when the run waits for its caller or for a time; it may be evicted then. */
   readonly onPark: () => void;
@@ -57,6 +62,7 @@ export class Run {
   #refused = false;
   #last: Promise<unknown> = Promise.resolve();
   readonly #parking = new Parking();
+  readonly #span: RunSpan;
   /** When the last question expires. */
   #until: number | undefined;
 
@@ -68,13 +74,16 @@ export class Run {
     this.#replay = facts.replay;
     this.#until = askedUntil(facts.journal);
     this.#limits = new OutputLimits(limits, live.task, live.writer.head);
+    this.#span = new RunSpan(options);
     this.#turn = createTurn(live, facts, {
       now,
       signal: this.#abort.signal,
+      trace: () => this.#span.trace ?? facts.trace,
+      tracing: options.tracing,
       park: (_until, recall) => this.#park(recall),
       durable: () => this.#durable(),
     });
-    this.ended = this.#drive();
+    this.ended = this.#span.run(() => this.#drive());
   }
 
   /** Resolves when everything written so far is committed or refused. */
@@ -94,7 +103,7 @@ export class Run {
 
   /** The trace that the events of the run carry. */
   get trace(): TraceContext | undefined {
-    return this.#turn.trace;
+    return this.#options.facts.trace;
   }
 
   /** Whether the run is suspended until `resume`. */
@@ -107,8 +116,13 @@ export class Run {
     return this.#until;
   }
 
-  /** Resumes with the answer, or with `undefined` if the time has come. */
-  resume(answer: Message | undefined): void {
+  /**
+   * Resumes with the answer, or with `undefined` if the time has come.
+   *
+   * @param request the request that has brought the answer
+   */
+  resume(answer: Message | undefined, request?: TraceContext): void {
+    this.#span.begin(request);
     this.#parking.resume(answer);
   }
 
@@ -117,11 +131,19 @@ export class Run {
     this.#abort.abort(reason);
     this.#options.live.inbox.close();
     this.#parking.end(reason);
+    // Its last events are of no interest: the next process writes them.
+    if (ServerStopping.is(reason)) this.#span.end(reason);
+  }
+
+  /** The task goes on without this run, or has ended, whether or not the agent has stopped. */
+  detached(): void {
+    this.#span.end(this.#abort.signal.reason);
   }
 
   #park(recall: AbortSignal | undefined): Promise<Message | undefined> {
     if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
     const parked = this.#parking.wait();
+    this.#span.end();
     if (recall === undefined) this.#options.onPark();
     else this.#parking.recallOn(recall, () => this.#recall());
     return parked;
@@ -151,6 +173,7 @@ export class Run {
       this.#fail(error);
     }
     await this.#last;
+    this.detached();
   }
 
   async #pull(): Promise<void> {
@@ -284,7 +307,7 @@ export class Run {
   /** Adds the ids of the task and, if the caller sent one, the trace. */
   #complete(event: AgentEvent): AgentEvent {
     const { live } = this.#options;
-    const { trace } = this.#turn;
+    const { trace } = this;
     const { contextId } = live;
     const { taskId } = live.writer;
     const given = event as Partial<StatusUpdateEvent>;
@@ -313,6 +336,7 @@ export class Run {
 
   #append(events: readonly AgentEvent[], wake?: number | null): void {
     if (events.length === 0) return;
+    this.#span.add(events);
     const { live, agent, now } = this.#options;
     const last = events.at(-1)!;
     if (last.kind === "internal:ask") this.#until = askedUntil([last as InternalEvent]);

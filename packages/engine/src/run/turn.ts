@@ -5,6 +5,7 @@ import {
   type Message,
   type Task,
   type TraceContext,
+  type TracingOptions,
   type Turn,
   chosenSkill,
 } from "@convoke/protocol";
@@ -26,6 +27,8 @@ export interface TurnFacts {
   readonly caller: Caller;
   readonly extensions: ReadonlySet<string>;
   readonly trace?: TraceContext | undefined;
+  /** The request that led to this attempt, if that is not the one that started the turn. */
+  readonly link?: TraceContext | undefined;
   /** Whether the caller has seen the task already. */
   readonly announced: boolean;
   /** The output of an earlier attempt, if this one resumes from its journal. */
@@ -36,12 +39,14 @@ export interface TurnFacts {
 interface TurnHooks {
   readonly now: () => number;
   readonly signal: AbortSignal;
+  readonly trace: () => TraceContext | undefined;
+  readonly tracing: TracingOptions;
   readonly park: Turn["park"];
   readonly durable: Turn["durable"];
 }
 
 export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): Turn {
-  const { turn, attempt, task, message, conversation, journal, caller, trace } = facts;
+  const { turn, attempt, task, message, conversation, journal, caller } = facts;
   const { extensions } = facts;
   const skill = extensions.has(EXTENSIONS.skill.uri) ? chosenSkill(message) : undefined;
   let ids = 0;
@@ -54,7 +59,11 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     caller,
     extensions,
     ...(skill !== undefined && { skill }),
-    ...(trace && { trace }),
+    // Each stretch of work has a span of its own.
+    get trace() {
+      return hooks.trace();
+    },
+    tracing: hooks.tracing,
     signal: hooks.signal,
     inbox: live.inbox,
     park: hooks.park,

@@ -76,6 +76,21 @@ export interface AgentEnvironment {
   readonly metrics?: Metrics;
 }
 
+/** What spans contain, if the process has an OpenTelemetry SDK. */
+export interface TracingOptions {
+  /**
+   * Whether spans contain prompts, answers, and the arguments and results of tools. Default: only if
+   * the environment variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says so, because
+   * whoever reads traces could read every conversation. Sensitive answers are masked in any case.
+   */
+  readonly content?: boolean;
+  /**
+   * Whether each chunk of an artifact is an event of its span. Default false: only the first one,
+   * because an answer has hundreds of chunks and SDKs keep 128 events per span.
+   */
+  readonly chunks?: boolean;
+}
+
 /** An agent that runs in the process of another one. */
 export interface LocalAgent extends AsyncDisposable {
   /** Connects to it on behalf of a caller. Each caller sees only its own tasks. */
@@ -99,8 +114,13 @@ export interface Turn {
   readonly extensions: ReadonlySet<string>;
   /** The id of the skill that this message chose, if the extension `skill` is active. */
   readonly skill?: string;
-  /** The caller's trace, if it sent one. */
-  readonly trace?: TraceContext;
+  /**
+   * The trace to continue in requests to other services: that of the caller, if it sent one, and the
+   * span of this run in it, if the process has an OpenTelemetry SDK.
+   */
+  readonly trace?: TraceContext | undefined;
+  /** What spans of this run may contain. Default: no content. */
+  readonly tracing?: TracingOptions;
   /** Aborts when the task is canceled, or when the server stops: then its reason is a `ServerStopping`. */
   readonly signal: AbortSignal;
   /** Messages that arrive while the agent works, for agents that take them. */

@@ -44,6 +44,50 @@ export function traceHeaders({ traceId, spanId, flags = "01", state }: TraceCont
   };
 }
 
+/** W3C Trace Context level 2: version 00, or a later version, which may have additional fields. */
+const TRACEPARENT =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+
+/** The flags that the standard defines: sampled, and random. Others must not be passed on. */
+const KNOWN_FLAGS = 0x03;
+
+/** The trace in the headers of a request. `undefined` for a malformed header, as the standard says. */
+export function parseTraceHeaders(
+  traceparent: string | undefined,
+  tracestate?: string,
+): TraceContext | undefined {
+  if (traceparent === undefined) return undefined;
+  const [, traceId, spanId, given = ""] = TRACEPARENT.exec(traceparent.trim()) ?? [];
+  if (traceId === undefined || spanId === undefined) return undefined;
+  const flags = (Number.parseInt(given, 16) & KNOWN_FLAGS).toString(16).padStart(2, "0");
+  const state = parseState(tracestate);
+  return {
+    traceId,
+    spanId,
+    ...(flags !== "01" && { flags }),
+    ...(state !== undefined && { state }),
+  };
+}
+
+const MAX_MEMBERS = 32;
+
+/** The limits up to which the standard requires propagation. */
+const MAX_STATE = 512;
+
+/** One member of `tracestate`: a key, optionally with a tenant, and a value. */
+const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;
+
+/** A malformed state is dropped, and the trace continues without it. */
+function parseState(tracestate = ""): string | undefined {
+  const members = tracestate
+    .split(",")
+    .map((member) => member.trim())
+    .filter((member) => member !== "");
+  if (members.length === 0 || members.length > MAX_MEMBERS) return undefined;
+  const state = members.join(",");
+  return state.length <= MAX_STATE && members.every((one) => MEMBER.test(one)) ? state : undefined;
+}
+
 /** An agent card as the agent wrote it. */
 export type RawCard = Readonly<Record<string, unknown>>;
 

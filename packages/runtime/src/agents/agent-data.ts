@@ -6,7 +6,7 @@ import {
   agentKey,
   startLocalAgent,
 } from "@convoke/engine";
-import type { Agent, LocalAgent, Metrics } from "@convoke/protocol";
+import type { Agent, LocalAgent, Metrics, TracingOptions } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -38,6 +38,8 @@ export interface AgentDataOptions extends DataOptions {
   readonly logger: Logger;
   /** Receives measurements of the storage, of the agent and of its sub-agents. Default: nothing is measured. */
   readonly metrics?: Metrics | undefined;
+  /** What spans of its sub-agents contain. */
+  readonly tracing?: TracingOptions | undefined;
   /** Details about this process, for the error of a second one that opens the same folder. */
   readonly holder?: { readonly port?: number };
   /**
@@ -57,7 +59,7 @@ export interface AgentData {
 
 /** Opens the storage of an agent and prepares the agent with it: its sub-agents keep their tasks below. */
 export async function openAgentData(agent: Agent, options: AgentDataOptions): Promise<AgentData> {
-  const { data, logger, metrics, holder = {}, source } = options;
+  const { data, logger, metrics, tracing, holder = {}, source } = options;
   const onFatal =
     options.onFatal ?? ((error: Error) => logger.error("the storage failed for good", { error }));
   const opened =
@@ -73,7 +75,7 @@ export async function openAgentData(agent: Agent, options: AgentDataOptions): Pr
       ...(metrics && { metrics }),
       ...(folder !== undefined && { folder }),
       runBeside: (name, other) =>
-        runBeside(name, other, { data: folder ?? "memory", onFatal, logger, metrics }),
+        runBeside(name, other, { data: folder ?? "memory", onFatal, logger, metrics, tracing }),
     });
     return opened;
   } catch (error) {
@@ -177,8 +179,9 @@ async function runBeside(
   // The folder is named by the key under which the parent has the agent, so that is its source.
   const source = data === "memory" ? undefined : join(own, name);
   const { backend, key } = await openAgentData(agent, { ...rest, data: own, source });
-  const { logger, metrics } = rest;
-  return startLocalAgent({ agent, backend, key, logger, metrics, retention: retentionFor(own) });
+  const { logger, metrics, tracing } = rest;
+  const retention = retentionFor(own);
+  return startLocalAgent({ agent, backend, key, logger, metrics, tracing, retention });
 }
 
 /** Fewer tasks than on disk: memory is scarcer, and lost at the next restart anyway. */

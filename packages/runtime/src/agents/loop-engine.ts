@@ -10,6 +10,7 @@ import {
   resumePausedTask,
   startEngine,
 } from "@convoke/engine";
+import { activeTrace } from "@convoke/engine/tracing";
 import {
   A2AError,
   type Agent,
@@ -80,6 +81,7 @@ export class LoopEngine {
         ? { message, newTaskId: taskId }
         : { message: { ...message, taskId: stored.taskId } }),
       caller: CALLER,
+      trace: activeTrace(),
       extensions: EXTENSIONS_IN_USE,
     });
     return { taskId: live.writer.taskId, after };

@@ -11,6 +11,7 @@ import { runTool } from "./run-tool.ts";
 import type { InterruptAnswer, Tool } from "../tools/tool.ts";
 import { CallInterrupts, CallSink } from "./call-sink.ts";
 import { type CallResult, type ToolCall, completeCall, notedResult } from "../run/call-result.ts";
+import { withToolSpan } from "./gen-ai-spans.ts";
 import { callHook, isVeto } from "../run/hooks.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { RunApprovals } from "./run-approvals.ts";
@@ -123,13 +124,13 @@ export class CallRun {
   answer(requestId: string, answer: InterruptAnswer, place: number): void {
     if (this.#result !== undefined) return;
     const answered = this.#interrupts.answer(requestId, answer, place);
-    const { secrets, credentials } = this.#around.approvals;
+    const { approvals, scope } = this.#around;
     const isSecret = answered?.kind === "interrupt:input" && answered.sensitive === true;
-    if (isSecret) secrets.add(answer.text);
+    if (isSecret) scope.secrets.add(answer.text);
     if (answered?.kind !== "interrupt:auth" || answered.credential === undefined) return;
     const credential = answer.text.trim();
-    secrets.add(credential);
-    if (credential !== "") credentials.set(answered.credential, credential);
+    scope.secrets.add(credential);
+    if (credential !== "") approvals.credentials.set(answered.credential, credential);
   }
 
   /** Passes on the decision on a sub-agent's approval, which is relayed and not applied here. */
@@ -265,7 +266,7 @@ export class CallRun {
     const { scope, approvals, answerId } = this.#around;
     const { task, caller } = scope.turn;
     const { toolCallId, toolName } = this.#call;
-    const { secrets } = approvals;
+    const { secrets } = scope;
     const checked = await checkArguments(tool, given);
     if (!checked.ok) {
       return this.#fail(`The arguments of ${toolName} do not fit. ${checked.problem}`);
@@ -275,24 +276,26 @@ export class CallRun {
     scope.note({ kind: "internal:tool-start", toolName, toolCallId, input: given, round });
     await scope.durable();
     const sink = new CallSink(scope, { call: this.#call, round, secrets, answerId });
-    const outcome = await runTool(tool, {
-      call: { toolCallId, digest: checked.digest, isGuarded: this.#isGuarded },
-      decisions: approvals.decisions,
-      input: checked.input,
-      context: {
-        taskId: task.id,
-        contextId: task.contextId,
-        toolCallId,
-        key: `${task.id}:${toolCallId}`,
-        caller,
-        trace: { ...traceHeaders(scope.trace), traceId: scope.trace.traceId },
-        answers: new Map(this.#interrupts.answers),
-        credentials: new Map(approvals.credentials),
-      },
-      signal: scope.signal,
-      outputLimit: scope.settings.toolOutputLimit,
-      sink,
-    });
+    const outcome = await withToolSpan(scope, { tool, toolCallId, input: given }, (trace) =>
+      runTool(tool, {
+        call: { toolCallId, digest: checked.digest, isGuarded: this.#isGuarded },
+        decisions: approvals.decisions,
+        input: checked.input,
+        context: {
+          taskId: task.id,
+          contextId: task.contextId,
+          toolCallId,
+          key: `${task.id}:${toolCallId}`,
+          caller,
+          trace: { ...traceHeaders(trace), traceId: trace.traceId },
+          answers: new Map(this.#interrupts.answers),
+          credentials: new Map(approvals.credentials),
+        },
+        signal: scope.signal,
+        outputLimit: scope.settings.toolOutputLimit,
+        sink,
+      }),
+    );
     const { sources, used } = sink;
     if (outcome.kind === "error") {
       const facts = { taskId: task.id, tool: toolName, toolCallId };
@@ -319,7 +322,7 @@ export class CallRun {
   }
 
   async #complete(result: Partial<CallResult>): Promise<void> {
-    const { scope, approvals } = this.#around;
+    const { scope } = this.#around;
     const { toolCallId, toolName } = this.#call;
     this.#result = await completeCall(scope, this.#arguments ?? {}, {
       toolCallId,
@@ -328,7 +331,7 @@ export class CallRun {
       isDeclined: false,
       sources: [],
       ...result,
-      output: approvals.secrets.hide(result.output),
+      output: scope.secrets.hide(result.output),
     });
   }
 }

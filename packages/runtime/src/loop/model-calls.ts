@@ -15,6 +15,7 @@ import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerTarget } from "./answer-artifact.ts";
 import { retryWaitMs } from "../run/backoff.ts";
 import { costOf } from "../run/usage.ts";
+import { type ModelSpan, withModelSpan } from "./gen-ai-spans.ts";
 import { callHook, callHookNow, isVeto } from "../run/hooks.ts";
 import type { LlmResultEvent, Source } from "../run/loop-events.ts";
 import { VetoError } from "../run/loop-failure.ts";
@@ -64,7 +65,12 @@ export class ModelCalls {
     return answer;
   }
 
-  async #ask(asked: Asked): Promise<ModelAnswer> {
+  /** All attempts share one span, as the conventions for models say. */
+  #ask(asked: Asked): Promise<ModelAnswer> {
+    return withModelSpan(this.#scope, this.#model, (span) => this.#askAgain(asked, span));
+  }
+
+  async #askAgain(asked: Asked, span: ModelSpan | undefined): Promise<ModelAnswer> {
     const { journal, settings, turn, signal } = this.#scope;
     const { iteration } = asked;
     const retries = journal.retries(iteration);
@@ -87,11 +93,15 @@ export class ModelCalls {
       attempt += 1;
       this.#scope.note({ kind: "internal:llm-call", iteration, attempt, model: this.#model.id });
       try {
-        return await this.#stream(iteration, request);
+        span?.asked(request);
+        const answer = await this.#stream(iteration, request);
+        span?.answered(answer);
+        return answer;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ModelError)) throw error;
         settings.log.metrics.count("modelCalls", [this.#model.id, error.kind]);
+        span?.failed(error, attempt);
         this.#artifact.breakOff();
         const note = { kind: "internal:llm-retry", iteration, attempt } as const;
         const problem = error.message;

@@ -4,14 +4,12 @@ import { grantedIn } from "../approvals/grants.ts";
 import { readsWordsOnly, withApprovals } from "../approvals/question-message.ts";
 import type { ToolCall } from "../run/call-result.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
-import { Secrets } from "../approvals/secrets.ts";
 
 /** What the caller has granted in one run: decisions, grants that cover more than one call, and credentials. */
 export class RunApprovals {
   readonly #scope: LoopScope;
   readonly #decisions: ApprovalDecidedEvent[];
   readonly #granted: Set<string>;
-  readonly secrets = new Secrets();
   /** What the caller has sent for this task, by name. */
   readonly credentials = new Map<string, string>();
 

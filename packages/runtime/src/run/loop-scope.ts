@@ -18,6 +18,7 @@ import { LoopJournal } from "./loop-journal.ts";
 import type { LoopSettings } from "./loop-settings.ts";
 import type { Outbox } from "./outbox.ts";
 import { RunBudget } from "./budget.ts";
+import { Secrets } from "../approvals/secrets.ts";
 import { UsageMeter } from "./usage.ts";
 import { requestsIn } from "../approvals/open-request.ts";
 
@@ -34,8 +35,7 @@ export class LoopScope {
   usage = new UsageMeter(undefined);
   /** Prefix of all ids that this run creates, identical in every attempt. */
   readonly runId: string;
-  /** The trace of the caller, or one derived from the task id so that it is the same in every attempt. */
-  readonly trace: TraceContext;
+  readonly secrets = new Secrets();
   readonly #outbox: Outbox;
 
   constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, signal: AbortSignal) {
@@ -47,7 +47,14 @@ export class LoopScope {
     this.clock = new WorkClock(turn);
     this.budget = new RunBudget(settings.budget, turn);
     this.runId = turn.id();
-    this.trace = turn.trace ?? ownTrace(turn.task.id);
+  }
+
+  /**
+   * The trace of the caller, with the span of this run if there is one; or a trace derived from the
+   * task id, so that it is the same in every attempt.
+   */
+  get trace(): TraceContext {
+    return this.turn.trace ?? ownTrace(this.turn.task.id);
   }
 
   /** Emits an event, after the author's `transformEvent` hook has had a chance to change it. */

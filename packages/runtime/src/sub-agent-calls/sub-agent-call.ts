@@ -9,10 +9,12 @@ import {
   type Task,
   isInterrupted,
   isTerminal,
+  parseTraceHeaders,
   readBudgetReport,
   textOfParts,
   userMessage,
 } from "@convoke/protocol";
+import { type Span, startSpan } from "@convoke/engine/tracing";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { DelegatedUsage, Interrupt, ToolContext, ToolEvent } from "../tools/tool.ts";
 import { answerParts, isAnswered } from "./child-question.ts";
@@ -85,6 +87,7 @@ const UNKNOWN =
 export class SubAgentCall {
   readonly #facts: SubAgentCallFacts;
   readonly #statuses: ChildStatuses;
+  #span: Span | undefined;
 
   constructor(facts: SubAgentCallFacts) {
     this.#facts = facts;
@@ -96,15 +99,19 @@ export class SubAgentCall {
     const { isCut } = call;
     call.isCut = false;
     let isLeft = true;
+    this.#span = this.#startSpan();
     try {
       const end = yield* this.#go(isCut);
       isLeft = false;
+      this.#endSpan(end);
       return end;
     } catch (error) {
+      this.#span?.end(error instanceof Error ? error.name : "error");
       scope.signal.throwIfAborted();
       context.signal.throwIfAborted();
       return yield* this.#failed(failureText(link.name, error));
     } finally {
+      this.#span?.end("canceled");
       // When the task is over, its run decides whether the sub-agents are canceled or resumed.
       if (!scope.signal.aborted) {
         if (isLeft) run.letGo(call, link);
@@ -112,6 +119,34 @@ export class SubAgentCall {
         call.isSettled ||= call.child === undefined;
       }
     }
+  }
+
+  /** The span of the calling side. The request span of the sub-agent's server is its child. */
+  #startSpan(): Span | undefined {
+    const { context, link } = this.#facts;
+    const { traceparent, tracestate } = context.trace;
+    const name = link.info?.name ?? link.name;
+    return startSpan(`invoke_agent ${name}`, {
+      kind: "client",
+      parent: parseTraceHeaders(traceparent, tracestate),
+      signal: context.signal,
+      attributes: () => ({
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": name,
+        "gen_ai.agent.version": link.info?.version,
+        "gen_ai.tool.call.id": context.toolCallId,
+      }),
+    });
+  }
+
+  #endSpan(end: RoundEnd): void {
+    const { child } = this.#facts.call;
+    this.#span?.set(() => ({
+      "gen_ai.conversation.id": child?.contextId,
+      "a2a.task.id": child?.taskId,
+    }));
+    const isFailed = !Array.isArray(end) && (end as ToolEvent).kind === "tool:error";
+    this.#span?.end(isFailed ? "agent_error" : undefined);
   }
 
   async *#go(isCut: boolean): Round<RoundEnd> {
@@ -156,9 +191,10 @@ export class SubAgentCall {
   async #reach(retryForMs: number): Promise<RemoteTask> {
     const { call, context, link, scope } = this.#facts;
     const { signal, caller } = context;
+    const trace = this.#span?.trace ?? scope.trace;
     const agent = await link.reach({ owner: caller.owner, signal, retryForMs });
     const { RemoteTask } = await import("@convoke/client/connection");
-    const follow = { extensions: ASKED, trace: scope.trace, reconnect: { forMs: RETRY_FOR_MS } };
+    const follow = { extensions: ASKED, trace, reconnect: { forMs: RETRY_FOR_MS } };
     return new RemoteTask(agent, { ids: call.child, signal, follow, learnMs: LEARN_MS });
   }
 

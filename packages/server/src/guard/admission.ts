@@ -1,5 +1,6 @@
 import { A2AError, type Caller, type Metrics, type OperationName } from "@convoke/protocol";
 import type { Audit } from "@convoke/engine";
+import { endSpanWith, nameSpan } from "../http/request-span.ts";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { Guard } from "./guard.ts";
 import { type RateClass, type RateLimiter, rateClass } from "./rate-limit.ts";
@@ -110,9 +111,11 @@ export class Admission {
       response.status === 401 || response.status === 403
         ? this.#error && guard.challengeFor(this.#request, this.#error)
         : undefined;
-    if (this.#rateHeaders === undefined && challenge === undefined) return response;
-    const added = { ...(challenge && { "www-authenticate": challenge }), ...this.#rateHeaders };
-    return { ...response, headers: { ...response.headers, ...added } };
+    const answered = withHeaders(response, this.#rateHeaders, challenge);
+    const { span } = this.#request;
+    if (span === undefined) return answered;
+    nameSpan(span, this.#request, { binding: this.#binding, operation: this.#operation });
+    return endSpanWith(span, answered, this.#error);
   }
 
   #facts(): Readonly<Record<string, unknown>> {
@@ -121,4 +124,14 @@ export class Admission {
     const { owner, tenant } = this.#caller ?? {};
     return { requestId, method, path, address, owner, tenant };
   }
+}
+
+function withHeaders(
+  response: HttpResponse,
+  rate: HttpHeaders | undefined,
+  challenge: string | undefined,
+): HttpResponse {
+  if (rate === undefined && challenge === undefined) return response;
+  const added = { ...(challenge !== undefined && { "www-authenticate": challenge }), ...rate };
+  return { ...response, headers: { ...response.headers, ...added } };
 }

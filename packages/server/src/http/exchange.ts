@@ -4,9 +4,11 @@ import {
   type ProtocolVersion,
   type TraceContext,
   invalidParams,
+  parseTraceHeaders,
   parseVersion,
 } from "@convoke/protocol";
 import { MAX_TIMER_MS, fieldIn } from "@convoke/protocol/internal";
+import type { Span } from "@convoke/engine/tracing";
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 
@@ -30,6 +32,8 @@ export interface HttpRequest {
   readonly node?: IncomingMessage;
   /** The request of the Fetch standard. Absent for requests of `node:http`. */
   readonly web?: Request;
+  /** The span of the request. Absent if the process has no OpenTelemetry SDK. */
+  readonly span?: Span;
   /** Reads the body. Rejects if it is too large. */
   body(): Promise<Uint8Array>;
 }
@@ -49,6 +53,8 @@ export interface HttpResponse {
 export interface ByteStream {
   /** Starts to write. The transport reports the state of the client through the returned object. */
   open(sink: ByteSink): ByteStreamControl;
+  /** Called instead of `open` if the client has disconnected before. */
+  abandon?(): void;
 }
 
 export interface ByteSink {
@@ -172,54 +178,16 @@ interface ResponseFacts {
   readonly status: number;
 }
 
-/** The trace of a request. */
+/** The trace of a request: its span if there is one, or the trace of the client with a new span. */
 export function requestTrace(request: HttpRequest): TraceContext | undefined {
-  return parseTrace(header(request, "traceparent"), header(request, "tracestate"));
+  if (request.span !== undefined) return request.span.trace;
+  const trace = clientTrace(request);
+  return trace && { ...trace, spanId: randomBytes(8).toString("hex") };
 }
 
-/** W3C Trace Context level 2: version 00, or a later version, which may have additional fields. */
-const TRACEPARENT =
-  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(?:-.*)?$/;
-
-/** The flags that the standard defines: sampled, and random. Others must not be passed on. */
-const KNOWN_FLAGS = 0x03;
-
-/** The trace of the client with a new span. `undefined` for a malformed header, as the standard says. */
-export function parseTrace(
-  traceparent: string | undefined,
-  tracestate?: string,
-): TraceContext | undefined {
-  if (traceparent === undefined) return undefined;
-  const [, traceId, given = ""] = TRACEPARENT.exec(traceparent.trim()) ?? [];
-  if (traceId === undefined) return undefined;
-  const flags = (Number.parseInt(given, 16) & KNOWN_FLAGS).toString(16).padStart(2, "0");
-  const state = parseState(tracestate);
-  const spanId = randomBytes(8).toString("hex");
-  return {
-    traceId,
-    spanId,
-    ...(flags !== "01" && { flags }),
-    ...(state !== undefined && { state }),
-  };
-}
-
-const MAX_MEMBERS = 32;
-
-/** The limits up to which the standard requires propagation. */
-const MAX_STATE = 512;
-
-/** One member of `tracestate`: a key, optionally with a tenant, and a value. */
-const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;
-
-/** A malformed state is dropped, and the trace continues without it. */
-function parseState(tracestate = ""): string | undefined {
-  const members = tracestate
-    .split(",")
-    .map((member) => member.trim())
-    .filter((member) => member !== "");
-  if (members.length === 0 || members.length > MAX_MEMBERS) return undefined;
-  const state = members.join(",");
-  return state.length <= MAX_STATE && members.every((one) => MEMBER.test(one)) ? state : undefined;
+/** The trace that the client sent. */
+export function clientTrace(request: Pick<HttpRequest, "headers">): TraceContext | undefined {
+  return parseTraceHeaders(header(request, "traceparent"), header(request, "tracestate"));
 }
 
 /** The version in the header or the query of a request (1.0 §3.6.1). */

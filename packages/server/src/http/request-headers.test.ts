@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { parseTrace, requestedVersion } from "./exchange.ts";
+import { requestTrace, requestedVersion } from "./exchange.ts";
 import { aRequest } from "./a-request.suite.ts";
 
 test("a request without a version has none", () => {
@@ -32,6 +32,13 @@ function traceparent(
 ): string {
   const { version = "00", traceId = TRACE_ID, parentId = PARENT_ID, rest = "01" } = parts;
   return [version, traceId, parentId, rest].join("-");
+}
+
+function parseTrace(
+  header: string | undefined,
+  tracestate?: string,
+): ReturnType<typeof requestTrace> {
+  return requestTrace(aRequest({ headers: { traceparent: header, tracestate } }));
 }
 
 verifies("R121", "the caller's trace is continued with a span of our own", () => {

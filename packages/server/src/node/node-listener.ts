@@ -141,8 +141,11 @@ const EMPTY_QUERY = new URLSearchParams();
 
 function respond(exchange: Exchange, response: HttpResponse): void {
   const { incoming, outgoing } = exchange;
-  if (outgoing.destroyed || isReset(incoming)) return;
   const { status, body, trailers } = response;
+  if (outgoing.destroyed || isReset(incoming)) {
+    if (!isWhole(body)) body.abandon?.();
+    return;
+  }
   const unread = !incoming.complete && incoming.method === "POST";
   const headers = allHeaders(response, exchange.request);
   // HTTP/2 forbids the header (RFC 9113 §8.2.2).

@@ -85,7 +85,8 @@ export function toReadableStream(
   let abort: () => void = () => undefined;
   const leave = (): void => {
     signal.removeEventListener("abort", abort);
-    control?.closed();
+    if (control === undefined) stream.abandon?.();
+    else control.closed();
   };
   return new ReadableStream<Uint8Array>(
     {

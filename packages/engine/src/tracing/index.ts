@@ -1,0 +1,12 @@
+// Spans of OpenTelemetry. No other folder of the product uses its API.
+export {
+  Span,
+  type SpanAttributes,
+  type SpanOptions,
+  abortName,
+  activeTrace,
+  flushSpans,
+  inSpan,
+  startSpan,
+  withSpan,
+} from "./span.ts";
