@@ -1,0 +1,2 @@
+// A name added here is a promise; keep it short.
+export {};
