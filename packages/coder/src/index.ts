@@ -19,3 +19,7 @@ export {
   requestRights,
 } from "./policy/request-rights.ts";
 export type { Mode, Verdict } from "./policy/verdict.ts";
+
+// Its shell
+export { type ShellTools, type ShellToolsOptions, createShellTools } from "./shell/shell-tools.ts";
+export { type Sandbox, type SandboxOptions, openSandbox } from "./shell/sandbox.ts";

@@ -29,7 +29,7 @@ export interface CommandAction {
 
 export interface Decision {
   readonly verdict: Verdict;
-  /** Why it is not `allow`, for people. */
+  /** Why, for people; empty for `allow`. */
   readonly reasons: readonly string[];
 }
 
@@ -52,6 +52,9 @@ const COLUMN: Readonly<Record<Mode, 0 | 1 | 2 | 3>> = { plan: 0, ask: 1, "auto-e
 
 /** Changing these can run code later, or change this policy: always ask. */
 const PROTECTED = ["**/.git/**", "**/.convoke/**"];
+
+/** Why a command is asked for where there is no sandbox. */
+export const NO_SANDBOX = "there is no sandbox: the command has all rights of the server";
 
 /** Where output may go without a trace. */
 const NO_FILE = /^\/dev\/(?:null|stdout|stderr)$/;
@@ -99,9 +102,7 @@ export class Policy {
         verdict: strictest(["ask", DEFAULTS.command[COLUMN[mode]]]),
         reasons: [`not known before it runs: ${why}`],
       })),
-      ...(isSandboxed
-        ? []
-        : [ask("there is no sandbox: the command has all rights of the server")]),
+      ...(isSandboxed ? [] : [ask(NO_SANDBOX)]),
     ]);
   }
 
@@ -199,7 +200,7 @@ function ask(why: string): Decision {
 function combined(decisions: readonly Decision[]): Decision {
   const verdict = strictest(decisions.map((one) => one.verdict));
   if (verdict === "allow") return { verdict, reasons: [] };
-  const reasons = decisions.filter((one) => one.verdict !== "allow").flatMap((one) => one.reasons);
+  const reasons = decisions.filter((one) => one.verdict === verdict).flatMap((one) => one.reasons);
   return { verdict, reasons: [...new Set(reasons)] };
 }
 
