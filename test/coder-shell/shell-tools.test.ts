@@ -164,7 +164,7 @@ describe("a background process", () => {
     const shell = new AShell();
     const start = () => shell.run("echo $$ >> pids; sleep 1000", { background: true });
     for (let count = 0; count < 8; count += 1) await start();
-    await expect(start()).rejects.toThrow("8 processes already run");
+    await expect(start()).rejects.toThrow("8 processes already run in this conversation");
     await eventually(() => expect(pidsIn(shell.root)).toHaveLength(8));
 
     await shell.shell.close();

@@ -97,8 +97,10 @@ describe("what is not certain is unknown:", () => {
   });
 });
 
-test("a line that is too long is unknown", async () => {
-  expect((await parseCommand(`a ${"x".repeat(20_000)}`)).unknowns).not.toEqual([]);
+test("a line that is too long or too deep is unknown", async () => {
+  for (const line of [`a ${"x".repeat(20_000)}`, `${"(".repeat(3000)}a${")".repeat(3000)}`]) {
+    expect((await parseCommand(line)).unknowns).not.toEqual([]);
+  }
 });
 
 test("a line may start in another folder", async () => {

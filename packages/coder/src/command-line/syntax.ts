@@ -11,7 +11,10 @@ export function childNodes(node: SyntaxNode): readonly SyntaxNode[] {
 }
 
 /** The longest line that is parsed, in characters. */
-const MAX_LINE = 16_384;
+const MAX_LINE = 8192;
+
+/** How deep the parts of a line may be nested. */
+const MAX_DEPTH = 200;
 
 /**
  * Characters that shells and the parser may read differently: controls other than newline and tab,
@@ -61,17 +64,16 @@ const WHOLE = new Set(["string", "raw_string", "ansi_c_string", "comment"]);
  */
 function coversLine(root: SyntaxNode, line: string): boolean {
   let end = 0;
-  let isCovered = true;
-  const visit = (node: SyntaxNode): void => {
+  const covers = (node: SyntaxNode, depth: number): boolean => {
+    if (depth > MAX_DEPTH) return false;
     if (node.childCount > 0 && !WHOLE.has(node.type)) {
-      childNodes(node).forEach(visit);
-      return;
+      return childNodes(node).every((child) => covers(child, depth + 1));
     }
-    isCovered &&= isBlank(line.slice(end, node.startIndex));
+    const gap = line.slice(end, node.startIndex);
     end = node.endIndex;
+    return isBlank(gap);
   };
-  visit(root);
-  return isCovered && isBlank(line.slice(end));
+  return covers(root, 0) && isBlank(line.slice(end));
 }
 
 function isBlank(text: string): boolean {

@@ -13,22 +13,37 @@ interface Reader {
 const ANYTHING: Reader = {};
 
 const PLAIN =
-  ": base64 basename cat cksum cmp comm cut df diff dirname du echo egrep expand expr false " +
-  "fgrep fold fmt grep head id jq ls md5sum nl od paste printenv printf pwd readlink realpath rev " +
-  "seq sha1sum sha256sum sha512sum sleep stat strings sum tac tail test tr true tsort uname " +
-  "unexpand wc which whoami";
+  ": base64 basename cat cksum cmp comm cut df dirname echo expand expr false " +
+  "fold fmt head id jq ls md5sum nl od paste printenv printf pwd readlink realpath rev " +
+  "seq sha1sum sha256sum sha512sum sleep stat sum tac tail test tr true tsort uname " +
+  "unexpand which whoami";
 
-/** Programs that only read, unless one of these options is given. */
+/**
+ * Programs that only read, unless one of these options is given. Options that follow links or read
+ * a list of files could leave the workspace.
+ */
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ...PLAIN.split(" ").map((name) => [name, ANYTHING] as const),
   ["cd", { maxOperands: 1 }],
   ["date", { unsafe: "s", unsafeLong: ["set"] }],
+  ["diff", { unsafe: "r", unsafeLong: ["recursive"] }],
+  ["du", { unsafe: "LD", unsafeLong: ["files0-from"] }],
   ["exit", { maxOperands: 1 }],
   ["file", { unsafe: "C", unsafeLong: ["compile"] }],
-  ["rg", { unsafe: "z", unsafeLong: ["pre", "hostname-bin", "search-zip"] }],
-  ["sort", { unsafe: "oTS", unsafeLong: ["output", "compress-program", "temporary-directory"] }],
-  ["tree", { unsafe: "oR", unsafeLong: ["output"] }],
+  ...["grep", "egrep", "fgrep"].map(
+    (name) => [name, { unsafe: "R", unsafeLong: ["dereference-recursive"] }] as const,
+  ),
+  ["rg", { unsafe: "zL", unsafeLong: ["pre", "hostname-bin", "search-zip", "follow"] }],
+  [
+    "sort",
+    {
+      unsafe: "oT",
+      unsafeLong: ["output", "compress-program", "temporary-directory", "files0-from"],
+    },
+  ],
+  ["tree", { unsafe: "olR", unsafeLong: ["output"] }],
   ["uniq", { maxOperands: 1 }],
+  ["wc", { unsafeLong: ["files0-from"] }],
 ]);
 
 const BRANCH_CHANGES = [

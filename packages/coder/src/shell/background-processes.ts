@@ -14,8 +14,9 @@ interface Entry extends ProcessOwner {
   unread: ToolOutput;
 }
 
-/** The most background processes of one conversation that are running or unread. */
+/** The most background processes of one conversation, and of all together. */
 const MAX_PER_CONVERSATION = 8;
+const MAX_IN_ALL = 64;
 
 const MAX_UNREAD = 64 * 1024;
 
@@ -25,7 +26,7 @@ export class BackgroundProcesses {
 
   /** Starts a command. Throws if the conversation has too many. */
   start(command: Omit<ShellStart, "print">, { owner, contextId }: ProcessOwner): string {
-    this.#dropOldest({ owner, contextId });
+    this.#makeRoom({ owner, contextId });
     const processId = `process-${randomBytes(4).toString("hex")}`;
     const entry: Entry = {
       owner,
@@ -62,15 +63,19 @@ export class BackgroundProcesses {
   }
 
   /** Makes room by forgetting the oldest process that has ended. */
-  #dropOldest({ owner, contextId }: ProcessOwner): void {
-    const own = [...this.#entries].filter(
-      ([, entry]) => entry.owner === owner && entry.contextId === contextId,
-    );
-    if (own.length < MAX_PER_CONVERSATION) return;
-    const ended = own.find(([, { process }]) => process.end !== undefined);
-    if (ended === undefined) {
-      throw new Error(`${own.length} processes already run; end one with shell_kill first`);
+  #makeRoom({ owner, contextId }: ProcessOwner): void {
+    const all = [...this.#entries];
+    const own = all.filter(([, entry]) => entry.owner === owner && entry.contextId === contextId);
+    for (const [some, limit, where] of [
+      [own, MAX_PER_CONVERSATION, "in this conversation"],
+      [all, MAX_IN_ALL, "on this server"],
+    ] as const) {
+      if (some.length < limit) continue;
+      const ended = some.find(([, { process }]) => process.end !== undefined);
+      if (ended === undefined) {
+        throw new Error(`${limit} processes already run ${where}; end one with shell_kill first`);
+      }
+      this.#entries.delete(ended[0]);
     }
-    this.#entries.delete(ended[0]);
   }
 }

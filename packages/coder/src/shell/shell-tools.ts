@@ -108,7 +108,7 @@ class RunShell {
     this.#options = options;
     this.#records = records;
     this.#background = background;
-    this.#env = shellEnvironment(options.passEnvironment ?? []);
+    this.#env = shellEnvironment(options.passEnvironment ?? [], options.roots);
     this.#maxTimeoutMs = options.maxTimeoutMs ?? 600_000;
     this.#timeoutMs = Math.min(options.timeoutMs ?? 120_000, this.#maxTimeoutMs);
   }
