@@ -1,11 +1,14 @@
+import { Policy } from "@convoke/coder";
+import { AgentLoop } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { LoopWorld } from "../loop/a-loop-world.ts";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 import { calls, resultsTold } from "../loop/scripts.ts";
 import { eventually } from "../mcp/eventually.ts";
+import { verifies } from "../verifies.ts";
 import { AShell } from "./a-shell.ts";
 
 describe("a command", () => {
@@ -52,12 +55,10 @@ describe("a command", () => {
   });
 
   test("does not see the secrets of the server", async () => {
-    process.env["MY_API_KEY"] = "secret-1";
-    process.env["APP_NAME"] = "app";
-    process.env["APP_TOKEN"] = "secret-2";
-    onTestFinished(() => {
-      for (const name of ["MY_API_KEY", "APP_NAME", "APP_TOKEN"]) delete process.env[name];
-    });
+    vi.stubEnv("MY_API_KEY", "secret-1");
+    vi.stubEnv("APP_NAME", "app");
+    vi.stubEnv("APP_TOKEN", "secret-2");
+    onTestFinished(() => void vi.unstubAllEnvs());
 
     const { output } = (await new AShell({ passEnvironment: ["APP_*"] }).run("env")).result;
 
@@ -68,6 +69,21 @@ describe("a command", () => {
     ).toContain("APP_TOKEN=secret-2");
   });
 
+  test("does not find programs of the workspace by their name alone", async () => {
+    const shell = new AShell();
+    writeFileSync(join(shell.root, "ls"), "#!/bin/sh\necho fake", { mode: 0o755 });
+    vi.stubEnv("PATH", `${shell.root}:.:${process.env["PATH"]}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    const inside = new AShell({
+      roots: [shell.root],
+      policy: new Policy({ rules: [] }, [shell.root]),
+    });
+
+    expect((await inside.run("ls")).result.output).toBe("ls\n");
+    expect((await inside.run("./ls")).result.output).toBe("fake\n");
+  });
+
   test("that takes too long is ended with everything it started, and its output is kept", async () => {
     const shell = new AShell();
     const { result } = await shell.run(`echo a; ${STUBBORN}`, { timeoutMs: 1000 });
@@ -76,16 +92,25 @@ describe("a command", () => {
     await expectGone(shell.root);
   });
 
-  test("is ended with everything it started when the task is canceled", async () => {
-    const shell = new AShell();
-    const cancel = new AbortController();
-    const running = shell.run(STUBBORN, {}, { signal: cancel.signal });
-    await eventually(() => expect(pidsIn(shell.root)).toHaveLength(2));
+  verifies("G10", "is ended with everything it started when its task is canceled", async () => {
+    const { root, shell } = new AShell({
+      rules: [{ verdict: "allow", tool: "run_shell" }],
+      sandbox: { wrap: (argv) => argv },
+    });
+    writeFileSync(join(root, "stubborn.sh"), STUBBORN);
+    const model = scriptedModel([calls("run_shell", { command: "sh stubborn.sh" })]);
+    const loop = new AgentLoop({ model, tools: [...shell.tools] });
+    const states: string[] = [];
+    const events = loop.execute("go", { taskId: "t1" }).forEach((event) => {
+      if (event.kind === "status-update") states.push(event.status.state);
+    });
+    await eventually(() => expect(pidsIn(root)).toHaveLength(2));
 
-    cancel.abort(new Error("canceled"));
+    await loop.cancel("t1");
 
-    await running;
-    await expectGone(shell.root);
+    await events;
+    expect(states.at(-1)).toBe("canceled");
+    await expectGone(root);
   });
 
   test("leaves nothing running when it ends", async () => {
@@ -137,7 +162,7 @@ async function expectGone(root: string): Promise<void> {
 }
 
 describe("a background process", () => {
-  test("is read, written to and ended by later calls of its conversation only", async () => {
+  verifies("G13", "is read, written to and ended only in its own conversation", async () => {
     const shell = new AShell();
     const { processId } = (await shell.run("cat; sleep 1000", { background: true })).result;
 
