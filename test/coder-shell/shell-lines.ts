@@ -128,6 +128,10 @@ const WORDS = [
   "'p1; p2'",
   "#x",
   "a#b",
+  "a~1",
+  "x=~",
+  "a:~",
+  "-o~",
 ];
 
 const TOKENS = (

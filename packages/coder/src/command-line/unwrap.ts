@@ -18,7 +18,7 @@ const NOTHING: Unwrapped = { inner: [], lines: [] };
 export function unwrap(argv: Argv): Unwrapped {
   const [program, ...rest] = argv;
   if (program === undefined) return unknown("the name of a command is only known when it runs");
-  if (program === "" || /[=]/.test(program)) return unknown("a command has no plain name");
+  if (program === "" || program.includes("=")) return unknown("a command has no plain name");
   const name = program.slice(program.lastIndexOf("/") + 1);
   if (UNKNOWN_WORDS.has(name)) return unknown(`what ${name} does to the shell`);
   if (LAUNCHERS.has(name)) return unknown(`what ${name} starts`);
@@ -29,10 +29,8 @@ export function unwrap(argv: Argv): Unwrapped {
     const isSafe = rest.every((word) => word !== undefined && !/^-[vR]|\[/.test(word));
     return isSafe ? NOTHING : unknown(`what ${name} does with its arguments`);
   }
-  const wrapper = WRAPPERS[name];
-  return wrapper === undefined || !Object.hasOwn(WRAPPERS, name)
-    ? NOTHING
-    : unwrapWrapper(name, wrapper, rest);
+  const wrapper = WRAPPERS.get(name);
+  return wrapper === undefined ? NOTHING : unwrapWrapper(name, wrapper, rest);
 }
 
 function unknown(why: string): Unwrapped {
@@ -52,51 +50,60 @@ interface Wrapper {
 }
 
 /** An option that is not listed makes the command unknown. */
-const WRAPPERS: Readonly<Record<string, Wrapper>> = {
-  builtin: {},
-  command: { flags: /^-[pvV]$/ },
-  doas: { flags: /^-n$/, valued: /^-u$/ },
-  env: { flags: /^-i?$|^--ignore-environment$/, valued: /^-u$/ },
-  exec: { flags: /^-[cl]$/ },
-  nice: { flags: /^-n?-?\d+$|^--adjustment=-?\d+$/, valued: /^-n$/ },
-  nohup: {},
-  setsid: { flags: /^-[cfw]$|^--(?:ctty|fork|wait)$/ },
-  stdbuf: { flags: /^-[ioe].+$|^--(?:input|output|error)=.+$/, valued: /^-[ioe]$/ },
-  sudo: { flags: /^-[nEHSk]$/, valued: /^-[ug]$/ },
-  time: { flags: /^-p$/ },
-  timeout: {
-    flags: /^-[ks].+$|^-v$|^--(?:foreground|preserve-status|verbose)$|^--(?:signal|kill-after)=/,
-    valued: /^-[ks]$/,
-    operands: 1,
-  },
-  xargs: {
-    flags: /^-[0rtx]$|^-[nPLds].+$|^--(?:null|no-run-if-empty|verbose|max-args=.*|max-procs=.*)$/,
-    valued: /^-[nPLds]$/,
-    appends: true,
-  },
-};
+const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
+  ["builtin", {}],
+  ["command", { flags: /^-[pvV]$/ }],
+  ["doas", { flags: /^-n$/, valued: /^-u$/ }],
+  ["env", { flags: /^-i?$|^--ignore-environment$/, valued: /^-u$/ }],
+  ["exec", { flags: /^-[cl]$/ }],
+  ["nice", { flags: /^-n?-?\d+$|^--adjustment=-?\d+$/, valued: /^-n$/ }],
+  ["nohup", {}],
+  ["setsid", { flags: /^-[cfw]$|^--(?:ctty|fork|wait)$/ }],
+  ["stdbuf", { flags: /^-[ioe].+$|^--(?:input|output|error)=.+$/, valued: /^-[ioe]$/ }],
+  ["sudo", { flags: /^-[nEHSk]$/, valued: /^-[ug]$/ }],
+  ["time", { flags: /^-p$/ }],
+  [
+    "timeout",
+    {
+      flags: /^-[ks].+$|^-v$|^--(?:foreground|preserve-status|verbose)$|^--(?:signal|kill-after)=/,
+      valued: /^-[ks]$/,
+      operands: 1,
+    },
+  ],
+  [
+    "xargs",
+    {
+      flags: /^-[0rtx]$|^-[nPLds].+$|^--(?:null|no-run-if-empty|verbose|max-args=.*|max-procs=.*)$/,
+      valued: /^-[nPLds]$/,
+      appends: true,
+    },
+  ],
+]);
 
 function unwrapWrapper(name: string, wrapper: Wrapper, words: Argv): Unwrapped {
-  const { flags, valued, operands = 0, appends = false } = wrapper;
-  let at = 0;
-  for (; at < words.length; at += 1) {
-    const word = words[at];
-    if (word === undefined) return unknown(`what ${name} starts`);
-    if (word === "--") {
-      at += 1;
-      break;
-    }
-    if (valued?.test(word) === true) at += 1;
-    else if (word.startsWith("-") && flags?.test(word) !== true)
-      return unknown(`what ${name} ${word} does`);
-    else if (!word.startsWith("-")) break;
+  const { operands = 0, appends = false } = wrapper;
+  const options = optionCount(wrapper, words);
+  const start = options === undefined ? undefined : options + operands;
+  if (start === undefined || words.slice(0, start).includes(undefined)) {
+    return unknown(`what ${name} starts`);
   }
-  const before = words.slice(0, at + operands);
-  if (before.includes(undefined)) return unknown(`what ${name} starts`);
-  const inner = words.slice(at + operands);
-  if (inner.length === 0)
-    return name === "xargs" ? { ...NOTHING, inner: [["echo", undefined]] } : NOTHING;
-  return { ...NOTHING, inner: [appends ? [...inner, undefined] : inner] };
+  const inner = words.slice(start);
+  if (inner.length > 0) return { ...NOTHING, inner: [appends ? [...inner, undefined] : inner] };
+  // Without a command, xargs prints its input.
+  return appends ? { ...NOTHING, inner: [["echo", undefined]] } : NOTHING;
+}
+
+/** How many words are options and their values; undefined if one of them is not known. */
+function optionCount({ flags, valued }: Wrapper, words: Argv): number | undefined {
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at];
+    if (word === "--") return at + 1;
+    if (word === undefined) return undefined;
+    if (!word.startsWith("-")) return at;
+    if (valued?.test(word) === true) at += 1;
+    else if (flags?.test(word) !== true) return undefined;
+  }
+  return words.length;
 }
 
 /** A shell runs the line after `-c`, or a script, or its input. */
@@ -130,19 +137,9 @@ function unwrapFind(words: Argv): Unwrapped {
   return { ...NOTHING, inner };
 }
 
-const SHELLS: ReadonlySet<string> = new Set([
-  "sh",
-  "bash",
-  "dash",
-  "ash",
-  "ksh",
-  "mksh",
-  "zsh",
-  "fish",
-  "csh",
-  "tcsh",
-  "rbash",
-]);
+const SHELLS: ReadonlySet<string> = new Set(
+  "sh bash dash ash ksh mksh zsh fish csh tcsh rbash".split(" "),
+);
 
 /** Shells whose lines the parser reads as they do. */
 const LIKE_BASH: ReadonlySet<string> = new Set(["sh", "bash", "dash"]);

@@ -47,6 +47,17 @@ export function realPlace(path: string, links = 0): string {
   }
 }
 
+/**
+ * Every place that a path in a folder may lead to. `cd` in a shell takes `link/..` for the folder
+ * of the link, but opening a file takes it for the folder above the link's target.
+ */
+export function placesOf(path: string, folder: string): readonly string[] {
+  const named = resolve(folder, path);
+  let opened = isAbsolute(path) ? "/" : realPlace(folder);
+  for (const name of path.split("/")) opened = realPlace(join(opened, name));
+  return [...new Set([named, realPlace(named), opened])];
+}
+
 function linkTarget(path: string): string | undefined {
   try {
     return readlinkSync(path);

@@ -1,8 +1,8 @@
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { ParsedCommand } from "../command-line/parse-command.ts";
 import type { Argv } from "../command-line/unwrap.ts";
 import { matchesText, mentions, startsWith } from "./command-pattern.ts";
-import { isInside, matchesPath, realPlace } from "./path-glob.ts";
+import { isInside, matchesPath, placesOf, realPlace } from "./path-glob.ts";
 import type { CompletePolicy, PolicyRule } from "./policy-definition.ts";
 import { isReadOnly } from "./safe-commands.ts";
 import { type Mode, type Verdict, strictest } from "./verdict.ts";
@@ -93,7 +93,7 @@ export class Policy {
     const places = (files: readonly string[]): readonly string[] =>
       files
         .filter((file) => !NO_FILE.test(file))
-        .flatMap((file) => folders.map((folder) => resolve(folder, file)));
+        .flatMap((file) => folders.flatMap((folder) => placesOf(file, folder)));
     return combined([
       ...command.commands.map((argv) => this.#judgeCommand(action, argv, folders, mode)),
       ...places(reads).map((path) => this.#judgePath(tool, "read", path, mode)),
@@ -113,12 +113,10 @@ export class Policy {
     mode: Mode,
   ): Decision {
     const paths = pathsIn(argv, folders);
-    const outside = isReadOnly(argv) ? paths.find((path) => !this.#isInside(path)) : undefined;
-    const base: Default = !isReadOnly(argv)
-      ? "command"
-      : outside === undefined
-        ? "read"
-        : "readOutside";
+    const isReader = isReadOnly(argv);
+    const outside = isReader ? paths.find((path) => !this.#isInside(path)) : undefined;
+    const ofReader: Default = outside === undefined ? "read" : "readOutside";
+    const base = isReader ? ofReader : "command";
     const why = outside === undefined ? [] : [`${outside} is outside the workspace`];
     const target = { tool: action.tool, paths, argv };
     return this.#judge(target, DEFAULTS[base][COLUMN[mode]], mode, why);
@@ -216,8 +214,5 @@ function pathsIn([, ...words]: Argv, folders: readonly string[]): readonly strin
       (one) => one !== "",
     );
   });
-  return named.flatMap((one) => {
-    const places = isAbsolute(one) ? [one] : folders.map((folder) => resolve(folder, one));
-    return places.flatMap((place) => [place, realPlace(place)]);
-  });
+  return named.flatMap((one) => folders.flatMap((folder) => placesOf(one, folder)));
 }
