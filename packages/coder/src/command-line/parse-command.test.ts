@@ -76,6 +76,7 @@ describe("what is not certain is unknown:", () => {
     "a > $X",
     "a > /dev/tcp/x/1",
     "a b > c d",
+    "sh x -c2> y",
     "a; cd b",
     "sh",
     "sh -c $X",

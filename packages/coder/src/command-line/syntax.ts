@@ -1,6 +1,6 @@
 import treeSitter, { type Node } from "@vscode/tree-sitter-wasm";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 
 /** A node of the syntax tree of a shell line. */
 export type SyntaxNode = Node;
@@ -47,11 +47,10 @@ export async function withSyntax<T>(
 
 async function loadParser(): Promise<treeSitter.Parser> {
   const { Parser, Language } = treeSitter;
-  const { resolve } = createRequire(import.meta.url);
   await Parser.init();
-  const grammar = await readFile(resolve("@vscode/tree-sitter-wasm/wasm/tree-sitter-bash.wasm"));
+  const grammar = import.meta.resolve("@vscode/tree-sitter-wasm/wasm/tree-sitter-bash.wasm");
   const parser = new Parser();
-  parser.setLanguage(await Language.load(grammar));
+  parser.setLanguage(await Language.load(await readFile(fileURLToPath(grammar))));
   return parser;
 }
 
