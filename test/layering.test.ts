@@ -16,6 +16,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   "packages/client": ["protocol", "egress"],
   "packages/runtime": ["protocol", "egress", "engine", "backends", "client"],
   "packages/check": ["protocol", "egress", "client"],
+  "packages/coder": ["protocol", "egress", "client", "runtime"],
   "apps/convoke": [
     "protocol",
     "egress",

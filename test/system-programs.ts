@@ -18,8 +18,12 @@ export const SYSTEM_PROGRAMS = {
     commands: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
     debian: "chromium",
   },
+  /** Isolates the commands of the coding agent. The product finds it with the same variable. */
+  bubblewrap: { variable: "CONVOKE_BWRAP", commands: ["bwrap"], debian: "bubblewrap" },
   /** Runs a command in a pseudo-terminal. */
   script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
+  /** Shows which programs a process starts. */
+  strace: { variable: "STRACE_PATH", commands: ["strace"], debian: "strace" },
 } as const satisfies Readonly<Record<string, SystemProgram>>;
 
 export type ProgramName = keyof typeof SYSTEM_PROGRAMS;

@@ -376,6 +376,27 @@ describe("a rule", () => {
     ]);
   });
 
+  test("is asked about a dangerous call even if the tool was approved for the conversation", async () => {
+    const { guarded, ran } = aGuardedTool({
+      confirm: ({ input }) => ({
+        risk: (input as { readonly path: string }).path === "b" ? "danger" : "warning",
+      }),
+    });
+    const model = scriptedModel(["a", "c", "b"].map((path) => calls("delete", { path })));
+    const world = new LoopWorld({ model, tools: [guarded] });
+    const asked = await world.ask("go");
+
+    const again = await world.ask(
+      [answerTo(openApprovals(asked)[0]!, { option: "conversation" })],
+      {
+        taskId: asked.id,
+      },
+    );
+
+    expect(ran).toEqual([{ path: "a" }, { path: "c" }]);
+    expect(only(openApprovals(again)).tool.arguments).toEqual({ path: "b" });
+  });
+
   test("with an unknown result asks", async () => {
     const { guarded, ran } = aGuardedTool({ confirm: () => "sure" as never });
     const world = new LoopWorld({

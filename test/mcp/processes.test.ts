@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { processIdentity } from "../../packages/runtime/src/mcp/child-records.ts";
+import { processIdentity } from "../../packages/runtime/src/processes/child-records.ts";
 import { start } from "../harness/program.ts";
 import { World, ours } from "./a-world.ts";
 import { eventually } from "./eventually.ts";

@@ -110,7 +110,7 @@ export const GUARANTEES: RequirementGroup = {
         "agent opts in.",
       source: "Convoke guarantee",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "G11",

@@ -50,6 +50,7 @@ export type { Usage } from "./run/usage.ts";
 
 // Its tools
 export { type ToolDefinition, tool } from "./tools/tool.ts";
+export { ToolOutput } from "./tools/tool-output.ts";
 export { authRequired, inputRequired } from "./tools/interrupts.ts";
 export type {
   ApprovalWords,

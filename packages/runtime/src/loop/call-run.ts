@@ -225,7 +225,8 @@ export class CallRun {
     const { toolCallId, toolName } = this.#call;
     this.#isConfirmed = true;
     if (approvals.decisionOf(toolCallId) !== undefined) return this.#heedDecision();
-    const ruled = { toolName, input, caller: turn.caller };
+    const { id: taskId, contextId } = turn.task;
+    const ruled = { toolName, input, caller: turn.caller, taskId, contextId };
     const confirmed = await callHook(`rule for ${toolName}`, () =>
       confirmCall(tool.confirm, ruled),
     );
@@ -234,13 +235,17 @@ export class CallRun {
     }
     this.#isGuarded = confirmed?.kind !== "allow";
     if (!this.#isGuarded) return undefined;
-    if (await approvals.applyGrant(this.#call, digestArguments(input))) return undefined;
+    const words = confirmed?.kind === "ask" ? confirmed.words : {};
+    // A dangerous call is asked for each time, whatever was approved for longer before.
+    const isGranted =
+      words.risk !== "danger" && (await approvals.applyGrant(this.#call, digestArguments(input)));
+    if (isGranted) return undefined;
     this.#approval = askApproval({
       id: approvals.idFor(toolCallId),
       toolCallId,
       toolName,
       arguments: input,
-      words: confirmed?.kind === "ask" ? confirmed.words : {},
+      words,
       now: turn.now(),
       expiresInMs: settings.approvals.expiresInMs,
     });

@@ -5,7 +5,8 @@ import {
   serializeMessage,
 } from "@modelcontextprotocol/client";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { ChildRecords } from "./child-records.ts";
+import { childEnvironment, killAtExit, killGroup } from "../processes/child-group.ts";
+import type { ChildRecords } from "../processes/child-records.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CommandTarget } from "./mcp-settings.ts";
 import { StringDecoder } from "node:string_decoder";
@@ -183,86 +184,6 @@ function startError(cause: NodeJS.ErrnoException): McpError {
 
 function isBroken(error: Error | null | undefined): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
-}
-
-/**
- * The variables that programs need to run at all. Any other variable may hold one of our secrets.
- */
-const INHERITED =
-  process.platform === "win32"
-    ? [
-        "APPDATA",
-        "COMSPEC",
-        "HOMEDRIVE",
-        "HOMEPATH",
-        "LOCALAPPDATA",
-        "PATH",
-        "PATHEXT",
-        "PROCESSOR_ARCHITECTURE",
-        "PROGRAMDATA",
-        "PROGRAMFILES",
-        "SYSTEMDRIVE",
-        "SYSTEMROOT",
-        "TEMP",
-        "USERNAME",
-        "USERPROFILE",
-        "WINDIR",
-      ]
-    : [
-        "HOME",
-        "LANG",
-        "LC_ALL",
-        "LC_CTYPE",
-        "LOGNAME",
-        "PATH",
-        "SHELL",
-        "TERM",
-        "TMPDIR",
-        "TZ",
-        "USER",
-      ];
-
-/** The environment of a server: a few harmless inherited variables plus the configured ones. */
-function childEnvironment(
-  given: Readonly<Record<string, string>>,
-  ours: Readonly<Record<string, string | undefined>> = process.env,
-): Record<string, string> {
-  const environment: Record<string, string> = {};
-  for (const name of INHERITED) {
-    const value = ours[name];
-    // Exported shell functions are code, so they are not passed on.
-    if (value !== undefined && !value.startsWith("()")) environment[name] = value;
-  }
-  return { ...environment, ...given };
-}
-
-/** Sends a signal to a child and everything it started. A process that is already gone is not an error. */
-export function killGroup(pid: number, signal: NodeJS.Signals): void {
-  for (const target of process.platform === "win32" ? [pid] : [-pid, pid]) {
-    try {
-      process.kill(target, signal);
-      return;
-    } catch {
-      // The process has no group of its own, or is already gone.
-    }
-  }
-}
-
-// All children share one exit listener, because Node reports one listener per child as a leak.
-const living = new Set<number>();
-
-const killAll = (): void => living.forEach((pid) => killGroup(pid, "SIGKILL"));
-
-/**
- * Kills the child's process group when this process exits. Returns a function that unregisters it.
- */
-function killAtExit(pid: number): () => void {
-  if (living.size === 0) process.on("exit", killAll);
-  living.add(pid);
-  return () => {
-    living.delete(pid);
-    if (living.size === 0) process.off("exit", killAll);
-  };
 }
 
 const WINDOW_MS = 10_000;

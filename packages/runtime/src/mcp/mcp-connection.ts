@@ -4,7 +4,7 @@ import type {
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { ChildRecords } from "./child-records.ts";
+import type { ChildRecords } from "../processes/child-records.ts";
 import { McpError } from "./mcp-error.ts";
 import type { McpSession } from "./mcp-session.ts";
 import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";

@@ -2,7 +2,7 @@ import type { AgentSkill } from "@convoke/protocol";
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
 import type { ConfirmRule, Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
-import type { ChildRecords } from "./child-records.ts";
+import type { ChildRecords } from "../processes/child-records.ts";
 import { McpConnection, type McpStatus } from "./mcp-connection.ts";
 import type { CallOptions, McpSession } from "./mcp-session.ts";
 import { type McpServerSettings, type McpSettings, isRule } from "./mcp-settings.ts";

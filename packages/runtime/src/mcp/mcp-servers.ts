@@ -1,7 +1,7 @@
 import { orAborted } from "@convoke/protocol/internal";
 import type { A2APart, AgentSkill } from "@convoke/protocol";
 import type { Tool } from "../tools/tool.ts";
-import { ChildRecords } from "./child-records.ts";
+import { ChildRecords } from "../processes/child-records.ts";
 import {
   type McpLogger,
   type McpOptions,
@@ -40,6 +40,8 @@ export interface McpPromptMessage {
   readonly parts: readonly A2APart[];
 }
 
+const CHILDREN = { prefix: "mcp-child", name: "an MCP server" };
+
 /**
  * The MCP servers of an agent. Each server is started when it is first needed, and one connection
  * then serves all turns until the agent is closed. A server that fails or hangs only makes its own
@@ -53,7 +55,7 @@ export class McpServers implements AsyncDisposable {
     const settings = mcpSettings(options);
     const { folder, logger } = settings;
     this.#skills = new McpSkills(logger);
-    const records = folder === undefined ? undefined : new ChildRecords(folder, logger);
+    const records = folder === undefined ? undefined : new ChildRecords(folder, CHILDREN, logger);
     this.#servers = mcpServerSettings(servers, options).map(
       (server) => new McpServer(server, settings, records),
     );

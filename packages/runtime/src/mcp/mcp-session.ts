@@ -14,7 +14,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { setImmediate } from "node:timers/promises";
-import type { ChildRecords } from "./child-records.ts";
+import type { ChildRecords } from "../processes/child-records.ts";
 import { ChildTransport } from "./child-transport.ts";
 import { McpError, translateError } from "./mcp-error.ts";
 import type { McpFetch, McpServerSettings, McpSettings } from "./mcp-settings.ts";

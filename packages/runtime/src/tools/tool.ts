@@ -68,6 +68,9 @@ export interface ConfirmedCall<Input = unknown> {
   readonly toolName: string;
   readonly input: Input;
   readonly caller: Caller;
+  readonly taskId: string;
+  /** The conversation, for rules that depend on its settings. */
+  readonly contextId: string;
 }
 
 export type Confirmation = "allow" | "ask" | "deny" | ApprovalWords;

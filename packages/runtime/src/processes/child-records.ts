@@ -1,7 +1,10 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { McpLogger } from "./mcp-settings.ts";
-import { killGroup } from "./child-transport.ts";
+import { killGroup, killMarked } from "./child-group.ts";
+
+interface RecordsLogger {
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
 
 interface ChildRecord {
   /**
@@ -9,42 +12,53 @@ interface ChildRecord {
    */
   readonly owner: ProcessIdentity;
   readonly child: ProcessIdentity;
+  /** The mark of the child and its descendants, if they have one. */
+  readonly mark?: string;
 }
 
-const FILE = /^mcp-child-\d+-\d+\.json$/;
+/** What the children are. */
+interface ChildKind {
+  /** Starts the names of the files, such as `mcp-child`. */
+  readonly prefix: string;
+  /** For the log, such as "an MCP server". */
+  readonly name: string;
+}
 
 /**
- * Records running servers in a folder, one file per server. A process that is killed cannot end its
+ * Records running children in a folder, one file per child. A process that is killed cannot end its
  * children, so the next process finds them here and ends them.
  */
 export class ChildRecords {
   readonly #folder: string;
-  readonly #logger: McpLogger;
+  readonly #kind: ChildKind;
+  readonly #logger: RecordsLogger;
 
-  constructor(folder: string, logger: McpLogger) {
+  constructor(folder: string, kind: ChildKind, logger: RecordsLogger) {
     this.#folder = folder;
+    this.#kind = kind;
     this.#logger = logger;
   }
 
   /**
    * Writes synchronously, because a crash may follow immediately. Returns a function that removes
-   * the record.
+   * the record. `mark` is the value of the variable that marks the child.
    */
-  add(pid: number): () => void {
+  add(pid: number, mark?: string): () => void {
     const [owner, child] = [processIdentity(process.pid), processIdentity(pid)];
     if (owner === undefined || child === undefined) return () => undefined;
-    const path = join(this.#folder, `mcp-child-${pid}-${child.startTime}.json`);
+    const path = join(this.#folder, `${this.#kind.prefix}-${pid}-${child.startTime}.json`);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      writeFileSync(path, JSON.stringify({ owner, child } satisfies ChildRecord));
+      const record: ChildRecord = { owner, child, ...(mark !== undefined && { mark }) };
+      writeFileSync(path, JSON.stringify(record));
     } catch (error) {
-      // A server without a record still works; it just cannot be found after a crash.
-      this.#logger.warn("an MCP server could not be recorded", { error });
+      // A child without a record still works; it just cannot be found after a crash.
+      this.#logger.warn(`${this.#kind.name} could not be recorded`, { error });
     }
     return () => rmSync(path, { force: true });
   }
 
-  /** Ends the servers that a dead process left behind. */
+  /** Ends the children that a dead process left behind. */
   reap(): void {
     for (const file of this.#files()) {
       const path = join(this.#folder, file);
@@ -55,15 +69,21 @@ export class ChildRecords {
       const child = record?.child;
       if (child !== undefined && isSameProcess(processIdentity(child.pid), child)) {
         killGroup(child.pid, "SIGKILL");
-        this.#logger.warn("an MCP server had outlived its agent and was ended", { pid: child.pid });
+        this.#logger.warn(`${this.#kind.name} had outlived its agent and was ended`, {
+          pid: child.pid,
+        });
       }
+      // The child itself may be gone while something that it started still runs.
+      if (record?.mark !== undefined) killMarked(record.mark);
       rmSync(path, { force: true });
     }
   }
 
   #files(): readonly string[] {
     try {
-      return readdirSync(this.#folder).filter((name) => FILE.test(name));
+      return readdirSync(this.#folder).filter(
+        (name) => name.startsWith(`${this.#kind.prefix}-`) && /-\d+-\d+\.json$/.test(name),
+      );
     } catch {
       return [];
     }
@@ -77,10 +97,15 @@ function readRecord(path: string): ChildRecord | undefined {
     const isSound = [record.owner.pid, record.child.pid].every(
       (pid) => Number.isSafeInteger(pid) && pid > 1,
     );
-    return isSound ? record : undefined;
+    return isSound && isMark(record.mark) ? record : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A short mark could be part of another. */
+function isMark(mark: string | undefined): boolean {
+  return mark === undefined || /^[\w-]{16,}$/.test(mark);
 }
 
 /** Distinguishes a process from every other one, including a later process that reuses its pid. */

@@ -1,0 +1,3 @@
+// Child processes that end with the agent. Internal: not covered by semantic versioning.
+export { MARK, childEnvironment, killAtExit, killGroup, killMarked } from "./child-group.ts";
+export { ChildRecords } from "./child-records.ts";
