@@ -126,7 +126,7 @@ export class HostedAgent {
 
   /** Opens the storage and resumes the unfinished tasks of an earlier process. */
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
-    const { logger, push, streaming, retention, idempotency, strict } = this.#options;
+    const { logger, push, streaming, retention, idempotency, strict, emptyTaskMs } = this.#options;
     const agent = this.#agent;
     const metrics = this.#metrics;
     const opening = openBackend(metrics).then((opened): AgentStorage =>
@@ -143,6 +143,7 @@ export class HostedAgent {
         metrics,
         push,
         retention,
+        emptyTaskMs,
         limits: this.#limits,
         streaming: streaming !== false,
         // A strict server does only what the specification says about a repeated id.

@@ -100,7 +100,8 @@ function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<vo
   });
 }
 
-function stopping(detail: string): A2AError {
+/** The error for work that a stopping server does not accept or finish. */
+export function stopping(detail: string): A2AError {
   return new A2AError("Unavailable", `the server is stopping: ${detail}`);
 }
 
