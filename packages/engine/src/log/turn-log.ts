@@ -194,9 +194,11 @@ const REPEATED: ReadonlySet<string> = new Set([
   "internal:step-start",
   "internal:llm-call",
   "internal:llm-retry",
+  "internal:thought",
   "internal:trimmed",
   "internal:tool-start",
   "internal:tool-output",
+  "internal:tool-note",
   "internal:tool-progress",
   "internal:sub-agent-call",
 ]);

@@ -25,7 +25,7 @@ import {
   turnEndedAt,
 } from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
-import { digestMessage, joinTask, toStoredMessage } from "./join-task.ts";
+import { digestMessage, joinTask, toStoredMessage, translateMessage } from "./join-task.ts";
 import { newId } from "../task/new-id.ts";
 import { traceFields } from "../task/status.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -231,7 +231,7 @@ function waitsForMessage(live: LiveTask): boolean {
 }
 
 /** Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. */
-async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<AcceptedTask> {
+async function answer(engine: Engine, live: LiveTask, given: Incoming): Promise<AcceptedTask> {
   const { writer, deadline } = live;
   if (writer.settled !== undefined) {
     // The answer must follow the question, so wait until the question is stored.
@@ -241,9 +241,10 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   // No await until the append: of two answers, the second finds the question answered.
   if (!waitsForMessage(live)) {
     const error = takesNoMessage(writer.taskId, writer.nextState);
-    return refuse(engine, live, { incoming, error });
+    return refuse(engine, live, { incoming: given, error });
   }
   const isFirst = isEmpty(live);
+  const incoming = { ...given, message: translateMessage(engine, live.task, given.message) };
   const at = writer.statusTime(engine.now());
   const stored = toStoredMessage(engine, { task: live.task, message: incoming.message, at });
   const { run } = live;

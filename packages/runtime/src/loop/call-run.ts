@@ -220,7 +220,7 @@ export class CallRun {
     const { toolCallId, toolName } = this.#call;
     this.#isConfirmed = true;
     if (approvals.decisionOf(toolCallId) !== undefined) return this.#heedDecision();
-    const ruled = { toolName, input, caller: turn.caller };
+    const ruled = { toolName, input, caller: turn.caller, turn };
     const confirmed = await callHook(`rule for ${toolName}`, () =>
       confirmCall(tool.confirm, ruled),
     );

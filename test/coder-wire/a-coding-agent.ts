@@ -1,0 +1,122 @@
+import { commandPreview, editPreview, requestedSettings, withDialects } from "@convoke/coder";
+import { A2AError, type Agent } from "@convoke/protocol";
+import { type Model, defineAgent, inputRequired, tool } from "@convoke/runtime";
+
+/** What the tools of the agent have done. */
+export class Workspace {
+  readonly files = new Map<string, string>([["/work/a.ts", "one\n"]]);
+  readonly commands: string[] = [];
+  /** Resolves when a slow command runs. */
+  readonly running = Promise.withResolvers<void>();
+}
+
+const text = { type: "string" } as const;
+
+function schema(...names: string[]) {
+  const properties = Object.fromEntries(names.map((name) => [name, text]));
+  return { type: "object", properties, required: names } as const;
+}
+
+/** The tools of a small coding agent. */
+export function codingTools(workspace: Workspace, { mayAutoExecute = false } = {}) {
+  const isAutomatic = (turn: Parameters<typeof requestedSettings>[0]): boolean =>
+    mayAutoExecute && requestedSettings(turn)?.autoExecute === true;
+  return [
+    tool({
+      name: "write_file",
+      description: "Writes a file.",
+      inputSchema: schema("path", "content"),
+      confirm: ({ input, turn }) => {
+        if (isAutomatic(turn)) return "allow";
+        const { path, content } = input as { path: string; content: string };
+        const oldContent = workspace.files.get(path);
+        const edit = {
+          filePath: path,
+          ...(oldContent !== undefined && { oldContent }),
+          newContent: content,
+          diff: `--- ${path}\n+++ ${path}\n@@ -1 +1 @@\n-${oldContent ?? ""}+${content}`,
+          contentArgument: "content",
+        };
+        return { title: `Write ${path}`, prompt: "May I?", preview: [editPreview(edit)] };
+      },
+      run: (input) => {
+        const { path, content } = input as { path: string; content: string };
+        workspace.files.set(path, content);
+        return `Wrote ${path}`;
+      },
+    }),
+    tool({
+      name: "run_command",
+      description: "Runs a command.",
+      inputSchema: schema("command"),
+      confirm: ({ input, turn }) => {
+        if (isAutomatic(turn)) return "allow";
+        const { command } = input as { command: string };
+        const preview = [commandPreview({ command, commands: [command], cwd: "/work" })];
+        return { title: command, risk: "danger", preview };
+      },
+      run: async function* (input, { signal }) {
+        const { command } = input as { command: string };
+        workspace.commands.push(command);
+        if (command === "sleep") {
+          workspace.running.resolve();
+          await new Promise((_, reject) => {
+            signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true });
+          });
+        }
+        yield "tick 1\n";
+        yield "tick 2\n";
+      },
+    }),
+    tool({
+      name: "ask_user",
+      description: "Asks the user.",
+      inputSchema: schema("question"),
+      run: (input, { answers }) => {
+        const { question } = input as { question: string };
+        const answer = answers.get("q");
+        return answer === undefined
+          ? inputRequired(question, { requestId: "q" })
+          : { answer: answer.text };
+      },
+    }),
+    tool({
+      name: "fail",
+      description: "Fails.",
+      run: () => {
+        throw new A2AError("InvalidParams", "no such file");
+      },
+    }),
+  ];
+}
+
+/** A coding agent with a scripted model. */
+export function codingAgent(
+  model: Model,
+  {
+    workspace = new Workspace(),
+    mayAutoExecute = false,
+    ...options
+  }: Parameters<typeof withDialects>[1] & {
+    readonly workspace?: Workspace;
+    readonly mayAutoExecute?: boolean;
+  } = {},
+): Agent {
+  const agent = defineAgent({
+    name: "Coder",
+    description: "Generates code based on instructions",
+    inputModes: ["text/plain", "application/json", "image/*"],
+    skills: [
+      {
+        id: "code_generation",
+        name: "Code Generation",
+        description: "Writes code.",
+        tags: ["code", "development", "programming"],
+      },
+    ],
+    model,
+    tools: codingTools(workspace, { mayAutoExecute }),
+    approvals: { acceptPlainText: true },
+  });
+  return withDialects(agent, options);
+}
