@@ -1,6 +1,12 @@
-import { commandPreview, editPreview, requestedSettings, withDialects } from "@convoke/coder";
+import {
+  type DialectOptions,
+  commandPreview,
+  editPreview,
+  requestedSettings,
+  withDialects,
+} from "@convoke/coder";
 import { A2AError, type Agent } from "@convoke/protocol";
-import { type Model, defineAgent, inputRequired, tool } from "@convoke/runtime";
+import { type Model, type Tool, defineAgent, inputRequired, tool } from "@convoke/runtime";
 
 /** What the tools of the agent have done. */
 export class Workspace {
@@ -96,10 +102,13 @@ export function codingAgent(
   {
     workspace = new Workspace(),
     mayAutoExecute = false,
+    tools = [],
     ...options
-  }: Parameters<typeof withDialects>[1] & {
+  }: DialectOptions & {
     readonly workspace?: Workspace;
     readonly mayAutoExecute?: boolean;
+    /** In addition to its own. */
+    readonly tools?: readonly Tool[];
   } = {},
 ): Agent {
   const agent = defineAgent({
@@ -115,7 +124,7 @@ export function codingAgent(
       },
     ],
     model,
-    tools: codingTools(workspace, { mayAutoExecute }),
+    tools: [...codingTools(workspace, { mayAutoExecute }), ...tools],
     approvals: { acceptPlainText: true },
   });
   return withDialects(agent, options);

@@ -28,8 +28,8 @@ export async function dialectFor(call: Call, message: Message): Promise<Dialect 
 const FIRST_PAGE = 16;
 
 /**
- * The dialect that the first message of a task activated. Clients that activate a dialect by the
- * content of that message do not repeat it. It does not apply to requests that activate another one.
+ * The dialect that the first message of a task activated by its content. Clients that do so do not
+ * repeat it, unlike those that send a header. A request that activates another dialect gets that one.
  */
 export async function dialectOfTask(call: Call, taskId: string): Promise<Dialect | undefined> {
   const { engine, caller } = call;
@@ -44,7 +44,7 @@ export async function dialectOfTask(call: Call, taskId: string): Promise<Dialect
   );
   const { extensions } = (sent ?? {}) as Partial<InternalEvent>;
   const uris: readonly unknown[] = Array.isArray(extensions) ? extensions : [];
-  return dialects.find(({ uri }) => uris.includes(uri));
+  return dialects.find((one) => one.isUsedBy !== undefined && uris.includes(one.uri));
 }
 
 /** Adds the dialect to the extensions of a request, so that the agent sees it, and its log has it. */
