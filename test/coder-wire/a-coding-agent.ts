@@ -24,7 +24,7 @@ function schema(...names: string[]) {
 }
 
 /** The tools of a small coding agent. */
-export function codingTools(workspace: Workspace, { mayAutoExecute = false } = {}) {
+function codingTools(workspace: Workspace, { mayAutoExecute = false } = {}) {
   const isAutomatic = (turn: Parameters<typeof requestedSettings>[0]): boolean =>
     mayAutoExecute && requestedSettings(turn)?.autoExecute === true;
   return [
@@ -126,6 +126,7 @@ export function codingAgent(
     model,
     tools: [...codingTools(workspace, { mayAutoExecute }), ...tools],
     approvals: { acceptPlainText: true },
+    retry: { firstWaitMs: 1 },
   });
   return withDialects(agent, options);
 }

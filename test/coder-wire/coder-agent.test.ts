@@ -1,4 +1,10 @@
-import { CODER_DIALECTS, type Message, type StatusUpdateEvent, type Task } from "@convoke/protocol";
+import {
+  CODER_DIALECTS,
+  type Message,
+  type StatusUpdateEvent,
+  type Task,
+  textOfParts,
+} from "@convoke/protocol";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { calls } from "../loop/scripts.ts";
@@ -182,6 +188,35 @@ describe("a client that is written for Gemini's coding agent", () => {
     await client.stream({ parts, ...SETTINGS });
 
     expect(model.requests[0]?.transcript[0]).toMatchObject({ parts: [{}, { kind: "file", file }] });
+  });
+});
+
+describe("text", () => {
+  test("of an answer that broke off is sent again under another id", async () => {
+    const half = [{ kind: "text", text: "Half" }, { kind: "cut" }] as const;
+    const client = await coderClient(codingAgent(scriptedModel([half, "All of it."])));
+
+    const frames = await begin(client, "go");
+
+    const texts = new Map<string, string>();
+    for (const { event } of frames.filter((frame) => kindOf(frame) === "text-content")) {
+      const { messageId, parts } = (event as StatusUpdateEvent).status.message!;
+      texts.set(messageId, (texts.get(messageId) ?? "") + textOfParts(parts));
+    }
+    expect([...texts.values()]).toEqual(["Half", "All of it."]);
+  });
+
+  test("of the user instead of an answer cancels the call, and the task goes on", async () => {
+    const workspace = new Workspace();
+    const model = scriptedModel([WRITE, "Then not."]);
+    const client = await coderClient(codingAgent(model, { workspace }));
+    const taskId = taskIdIn(await begin(client, "go"));
+
+    const frames = await client.stream({ taskId, ...saying("Wait, use b.ts.") });
+
+    expect(statuses(frames, "c1").at(-1)).toBe("cancelled");
+    expect(stateOf(frames.at(-1)!)).toBe("completed");
+    expect(workspace.files.get("/work/a.ts")).toBe("one\n");
   });
 });
 

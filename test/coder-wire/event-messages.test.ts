@@ -114,8 +114,21 @@ describe("the flow of a guarded edit", () => {
   );
 });
 
+verifies("R76", "a task can fail while it works, and be canceled while it waits", async () => {
+  const refused = { kind: "error", status: 401, message: "no key" } as const;
+  const failing = await coderClient(codingAgent(scriptedModel([refused])));
+  const waiting = await coderClient(codingAgent(scriptedModel([WRITE])));
+
+  const failed = await failing.frames("/message/stream", { userMessage: "go" });
+  const asked = await waiting.frames("/message/stream", { userMessage: "go" });
+  const { result } = await waiting.rpc("tasks/cancel", { id: taskIdIn(asked) });
+
+  expect(flow(failed)).toEqual(["state-change: working", "state-change: failed"]);
+  expect(result?.status.state).toBe("canceled");
+});
+
 describe("every kind of event", () => {
-  verifies(["R67", "R70", "R71", "R68", "seed-C19"], "has the fields of its document", async () => {
+  verifies(["R67", "R68", "R70", "R71", "seed-C19"], "has the fields of its document", async () => {
     const model = scriptedModel([
       [
         { kind: "reasoning", text: "Look first. Then act." },

@@ -35,7 +35,7 @@ export interface EventScope {
 }
 
 /** Writes an event in a dialect. An empty list leaves it out. */
-export type EncodeEvent = (event: CoderEvent, scope: EventScope) => readonly PublicEvent[];
+type EncodeEvent = (event: CoderEvent, scope: EventScope) => readonly PublicEvent[];
 
 /** One format of a coding agent's events. */
 export interface CoderDialect extends Pick<Dialect, "uri" | "isUsedBy"> {
@@ -115,18 +115,29 @@ export function outputUpdate(
 /** The log as events of a coding agent, with the scope of each. */
 class ScopedFold {
   readonly #fold = new LogFold();
+  #taskId = "";
+  #contextId = "";
 
   *next(event: AgentEvent, seq: number): Generator<readonly [CoderEvent, EventScope]> {
     const { state: before } = this.#fold;
     const events = this.#fold.next(event);
-    const { task, timestamp, model, usage } = this.#fold;
-    const { id: taskId = "", contextId = "" } = task ?? {};
+    const { timestamp, model, usage } = this.#fold;
+    this.#identify(event);
+    const taskId = this.#taskId;
+    const contextId = this.#contextId;
     const shared = { taskId, contextId, timestamp, model, usage };
     for (const [place, one] of events.entries()) {
       // What an event brings in addition to the new state comes before it.
       const state = one.kind === "state" ? one.state : before;
       yield [one, { ...shared, state, messageId: `${taskId}-${seq}-${place + 1}` }];
     }
+  }
+
+  /** A compacted log does not begin with the task, so the ids are read from every event. */
+  #identify(event: AgentEvent): void {
+    const { id, taskId = id, contextId } = event as Partial<Task & StatusUpdateEvent>;
+    this.#taskId = taskId ?? this.#taskId;
+    this.#contextId = contextId ?? this.#contextId;
   }
 }
 

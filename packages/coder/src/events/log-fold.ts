@@ -55,16 +55,10 @@ export function isTurnAnswer(message: Message | undefined): boolean {
 export class LogFold {
   readonly #calls = new Map<string, CoderToolCall>();
   readonly #texts = new Map<string, number>();
-  #task: Task | undefined;
   #state: TaskState = "submitted";
   #model: string | undefined;
   #timestamp: string | undefined;
   #usage: CoderUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
-
-  /** The task as it was created. Absent before the first event. */
-  get task(): Task | undefined {
-    return this.#task;
-  }
 
   get state(): TaskState {
     return this.#state;
@@ -121,7 +115,6 @@ export class LogFold {
   }
 
   #created(task: Task): readonly CoderEvent[] {
-    this.#task = task;
     this.#state = task.status.state;
     this.#timestamp = task.status.timestamp;
     return [{ kind: "task", task }];

@@ -41,7 +41,7 @@ function settingsIn(metadata: Metadata | undefined, carrier: string): AgentSetti
 }
 
 /** Checks settings, in the spelling of any dialect. */
-export function readSettings(data: Metadata, field: string): AgentSettings {
+function readSettings(data: Metadata, field: string): AgentSettings {
   const path = data["workspacePath"] ?? data["workspace_path"];
   const autoExecute = data["autoExecute"] ?? data["auto_execute"];
   if (path !== undefined && typeof path !== "string") {

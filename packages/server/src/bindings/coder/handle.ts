@@ -42,11 +42,11 @@ export async function handleCoder(
   matched: MatchedCoder,
   admission: Admission,
 ): Promise<HttpResponse> {
-  const { request, operation, method } = matched;
+  const { request, operation, method, rate } = matched;
   admission.name("coder", operation);
   try {
     const caller = scopedCaller(await admission.identify(), undefined, app.tenants);
-    await admission.count(method === "POST" ? "write" : "read");
+    await admission.count(rate);
     if (request.method !== method) {
       return errorJson(405, `${request.path} takes ${method}`, { allow: method });
     }
@@ -73,7 +73,8 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     const { contextId, agentSettings } = body;
     const metadata = readSettings(agentSettings);
     const given = { contextId: readContextId(contextId), metadata };
-    await app.authorization.check(caller, "sendMessage", given);
+    // As a message that names no skill, so that the scopes of an only skill apply.
+    await app.authorization.check(caller, "sendMessage", { message: { metadata: {} }, ...given });
     const { id } = await createTask(given, { engine: app.engine, caller });
     return jsonResponse(201, JSON.stringify(id));
   },

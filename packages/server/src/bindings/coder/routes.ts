@@ -1,4 +1,5 @@
 import { type Agent, CODER_DIALECTS } from "@convoke/protocol";
+import type { RateClass } from "../../guard/rate-limit.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
 
 /** What a route of a coding agent does; metrics use these names. */
@@ -13,17 +14,23 @@ export type CoderOperation =
 interface CoderRoute {
   readonly operation: CoderOperation;
   readonly method: "GET" | "POST";
+  readonly rate: RateClass;
   readonly pattern: RegExp;
 }
 
 /** The first match is used: no task is called `metadata`. */
 const ROUTES: readonly CoderRoute[] = [
-  { operation: "createTask", method: "POST", pattern: /^\/tasks$/ },
-  { operation: "streamMessage", method: "POST", pattern: /^\/message\/stream$/ },
-  { operation: "listTaskMetadata", method: "GET", pattern: /^\/tasks\/metadata$/ },
-  { operation: "getTaskMetadata", method: "GET", pattern: /^\/tasks\/(?<taskId>[^/]+)\/metadata$/ },
-  { operation: "listCommands", method: "GET", pattern: /^\/listCommands$/ },
-  { operation: "executeCommand", method: "POST", pattern: /^\/executeCommand$/ },
+  { operation: "createTask", method: "POST", rate: "write", pattern: /^\/tasks$/ },
+  { operation: "streamMessage", method: "POST", rate: "stream", pattern: /^\/message\/stream$/ },
+  { operation: "listTaskMetadata", method: "GET", rate: "read", pattern: /^\/tasks\/metadata$/ },
+  {
+    operation: "getTaskMetadata",
+    method: "GET",
+    rate: "read",
+    pattern: /^\/tasks\/(?<taskId>[^/]+)\/metadata$/,
+  },
+  { operation: "listCommands", method: "GET", rate: "read", pattern: /^\/listCommands$/ },
+  { operation: "executeCommand", method: "POST", rate: "write", pattern: /^\/executeCommand$/ },
 ];
 
 /** A request for a coding agent. */
@@ -32,6 +39,7 @@ export interface MatchedCoder {
   readonly operation: CoderOperation;
   /** The method that the path takes. */
   readonly method: "GET" | "POST";
+  readonly rate: RateClass;
   /** The task in the path, still percent-encoded. */
   readonly taskId: string;
 }
@@ -42,11 +50,11 @@ export interface MatchedCoder {
  */
 export function matchCoder(agent: Agent, request: HttpRequest): MatchedCoder | undefined {
   if (!isCodingAgent(agent)) return undefined;
-  for (const { operation, method, pattern } of ROUTES) {
+  for (const { operation, method, rate, pattern } of ROUTES) {
     const match = pattern.exec(request.path);
     if (match === null) continue;
     if (operation === "createTask" && request.method !== method) return undefined;
-    return { request, operation, method, taskId: match.groups?.["taskId"] ?? "" };
+    return { request, operation, method, rate, taskId: match.groups?.["taskId"] ?? "" };
   }
   return undefined;
 }
