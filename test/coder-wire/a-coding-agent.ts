@@ -1,4 +1,6 @@
 import {
+  CODE_GENERATION,
+  DETAILS_NOTE,
   type DialectOptions,
   commandPreview,
   editPreview,
@@ -45,9 +47,13 @@ function codingTools(workspace: Workspace, { mayAutoExecute = false } = {}) {
         };
         return { title: `Write ${path}`, prompt: "May I?", preview: [editPreview(edit)] };
       },
-      run: (input) => {
-        const { path, content } = input as { path: string; content: string };
-        workspace.files.set(path, content);
+      run: function* (input) {
+        const { path, content: newContent } = input as { path: string; content: string };
+        const oldContent = workspace.files.get(path);
+        workspace.files.set(path, newContent);
+        const data = { type: "edit", filePath: path, oldContent, newContent };
+        // Unless the call was approved, nothing else shows the change.
+        if (mayAutoExecute) yield { kind: "tool:note", name: DETAILS_NOTE, data };
         return `Wrote ${path}`;
       },
     }),
@@ -115,14 +121,7 @@ export function codingAgent(
     name: "Coder",
     description: "Generates code based on instructions",
     inputModes: ["text/plain", "application/json", "image/*"],
-    skills: [
-      {
-        id: "code_generation",
-        name: "Code Generation",
-        description: "Writes code.",
-        tags: ["code", "development", "programming"],
-      },
-    ],
+    skills: [CODE_GENERATION],
     model,
     tools: [...codingTools(workspace, { mayAutoExecute }), ...tools],
     approvals: { acceptPlainText: true },

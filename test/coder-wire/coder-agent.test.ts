@@ -126,11 +126,11 @@ describe("a client that is written for Gemini's coding agent", () => {
     const done = await client.stream({ taskId, ...sending(reply) });
 
     expect(workspace.files.get("/work/a.ts")).toBe("three\n");
-    expect(done.map(dataIn)).toContainEqual(
-      expect.objectContaining({
-        request: expect.objectContaining({ args: { path: "/work/a.ts", content: "three\n" } }),
-      }),
-    );
+    const last = done.map(dataIn).findLast(({ status }) => status === "success");
+    expect(last).toMatchObject({
+      request: { args: { path: "/work/a.ts", content: "three\n" } },
+      response: { resultDisplay: { originalContent: "one\n", newContent: "three\n" } },
+    });
   });
 
   verifies(
@@ -150,6 +150,13 @@ describe("a client that is written for Gemini's coding agent", () => {
       expect(stateOf(asked!.at(-1)!)).toBe("input-required");
       expect(stateOf(done!.at(-1)!)).toBe("completed");
       expect(done!.map(kindOf)).not.toContain("tool-call-confirmation");
+      expect(statuses(done!, "c1")).toEqual(["scheduled", "executing", "success"]);
+      const shown = { filePath: "/work/a.ts", originalContent: "one\n", newContent: "two\n" };
+      expect(done!.map(dataIn)).toContainEqual(
+        expect.objectContaining({
+          response: expect.objectContaining({ resultDisplay: expect.objectContaining(shown) }),
+        }),
+      );
     },
   );
 
@@ -285,6 +292,14 @@ describe("a task in the dialect", () => {
       "answer-1",
       "tool-c2-output",
     ]);
+    const resubscribe = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tasks/resubscribe",
+      params: { id: taskId },
+    };
+    const again = await client.with({ "last-event-id": "0" }).frames("/", resubscribe);
+    expect(again.map(kindOf)).toContain("tool-call-update");
     const plain = await client.rpc("tasks/get", { id: taskId });
     expect(JSON.stringify(plain.result?.history)).not.toContain("awaiting_approval");
   });

@@ -7,6 +7,7 @@ import {
 import { scriptedModel } from "@convoke/runtime/testing";
 import { PLAN_NOTE } from "convoke/coder";
 import { tool } from "convoke";
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { calls } from "../loop/scripts.ts";
 import { verifies } from "../verifies.ts";
@@ -174,6 +175,30 @@ describe("our own extension", () => {
     ]);
     const rejected = done.map(dataIn).find(({ status }) => status === "CANCELLED");
     expect(rejected).toMatchObject({ error: expect.stringContaining("not now") });
+  });
+});
+
+describe("a dialect in 1.0", () => {
+  test("begins every stream with the task, as 1.0 requires", async () => {
+    const served = await coderClient(codingAgent(scriptedModel([WRITE, "Done."])));
+    const client = served.with({ "a2a-version": "1.0", "a2a-extensions": EXTENSIONS.coder.uri });
+    const stream = async (message: object) => {
+      const params = { message: { role: "ROLE_USER", messageId: randomUUID(), ...message } };
+      const body = { jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params };
+      return (await client.frames("/", body)).map(({ event }) => event as unknown as Metadata);
+    };
+
+    const asked = await stream({ parts: [{ text: "go" }] });
+    const { id: taskId } = asked[0]!["task"] as { id: string };
+    const done = await stream({ taskId, parts: [{ data: { callId: "c1", option: "once" } }] });
+
+    for (const [first, second] of [asked, done]) {
+      expect(first).toHaveProperty("task");
+      expect(second).toMatchObject({ statusUpdate: { status: { state: "TASK_STATE_WORKING" } } });
+    }
+    expect(done.at(-1)).toMatchObject({
+      statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } },
+    });
   });
 });
 

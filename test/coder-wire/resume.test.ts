@@ -53,7 +53,7 @@ describe.each(Object.entries(DIALECTS))("a stream in the dialect %s", (_name, ur
           expect(read).toEqual(whole);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 8 },
     );
   });
 });

@@ -8,7 +8,7 @@ import { memoryLogger } from "../engine/an-engine.ts";
 import { calls } from "../loop/scripts.ts";
 import { verifies } from "../verifies.ts";
 import { coderClient, dataIn, kindOf, saying, taskIdIn } from "./a-coder-client.ts";
-import { codingAgent } from "./a-coding-agent.ts";
+import { Workspace, codingAgent } from "./a-coding-agent.ts";
 
 const TOOLS = ["write_file", "run_command", "ask_user", "fail"];
 
@@ -46,6 +46,18 @@ describe("POST /tasks", () => {
       expect(status).toBe(400);
       expect((json as { error: string }).error).toContain(Object.keys(body)[0]);
     }
+  });
+
+  test("takes a JSON object only", async () => {
+    const client = await coderClient(codingAgent(scriptedModel([])));
+    const post = async (type: string, body: string): Promise<number> => {
+      const headers = { "content-type": type };
+      return (await fetch(`${client.url}/tasks`, { method: "POST", headers, body })).status;
+    };
+
+    expect(await post("text/plain", "{}")).toBe(415);
+    expect(await post("application/json", "{")).toBe(400);
+    expect(await post("application/json", "[]")).toBe(400);
   });
 
   test("leaves GET /tasks to A2A 1.0, which lists the task", async () => {
@@ -111,10 +123,22 @@ describe("task metadata", () => {
     "R31",
     "says what works on a task in any state, at the top and under metadata",
     async () => {
-      const model = scriptedModel([calls("ask_user", { question: "Who?" }), "Hi."]);
-      const client = await coderClient(codingAgent(model));
+      const workspace = new Workspace();
+      const model = scriptedModel([
+        calls("ask_user", { question: "Who?" }),
+        { kind: "error", status: 401 },
+        calls("run_command", { command: "sleep" }),
+      ]);
+      const agent = codingAgent(model, { workspace, mayAutoExecute: true });
+      const client = await coderClient(agent);
       const { json: empty } = await client.post("/tasks", {});
       const asking = await client.send(saying("go"));
+      const failed = await client.send(saying("fail"));
+      const { json: running } = await client.post("/tasks", {
+        agentSettings: { autoExecute: true },
+      });
+      const following = client.frames("/message/stream", { taskId: running, userMessage: "sleep" });
+      await workspace.running.promise;
       const { json: canceled } = await client.post("/tasks", {});
       await client.rpc("tasks/cancel", { id: canceled });
 
@@ -122,6 +146,8 @@ describe("task metadata", () => {
         [empty, "submitted"],
         [asking.id, "input-required"],
         [canceled, "canceled"],
+        [failed.id, "failed"],
+        [running, "working"],
       ]) {
         const { status, json } = await client.get(`/tasks/${String(id)}/metadata`);
         const facts = json as { metadata: object; availableTools: { name: string }[] };
@@ -133,6 +159,9 @@ describe("task metadata", () => {
         expect(metadata).toEqual(top);
       }
       expect(await client.get("/tasks/nobody/metadata")).toMatchObject({ status: 404 });
+      expect(await client.get("/tasks/%E0%A4%A/metadata")).toMatchObject({ status: 400 });
+      await client.rpc("tasks/cancel", { id: running });
+      await following;
     },
   );
 

@@ -1,6 +1,7 @@
 // The wire of a coding agent: its events as clients see them, and what its tools need to be shown.
 export {
   type AgentSettings,
+  CODE_GENERATION,
   type CallConfirmation,
   type CallDetails,
   type Citation,

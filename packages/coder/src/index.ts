@@ -14,7 +14,7 @@ export type {
   ToolCallUpdate,
   ToolSummary,
 } from "./dialects/event-messages.ts";
-export { type DialectOptions, withDialects } from "./dialects/with-dialects.ts";
+export { CODE_GENERATION, type DialectOptions, withDialects } from "./dialects/with-dialects.ts";
 export {
   type CallDetails,
   type CommandDetails,

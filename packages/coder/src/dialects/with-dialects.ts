@@ -4,6 +4,7 @@ import {
   type AgentEvent,
   type AgentExtension,
   type AgentInfo,
+  type AgentSkill,
   type ArtifactUpdateEvent,
   type StatusUpdateEvent,
   type Turn,
@@ -35,6 +36,14 @@ export interface DialectOptions {
   /** The commands that callers can list and run. Default none. */
   readonly commands?: () => readonly AgentCommand[] | Promise<readonly AgentCommand[]>;
 }
+
+/** The skill of a coding agent, for its card. */
+export const CODE_GENERATION: AgentSkill = {
+  id: "code_generation",
+  name: "Code Generation",
+  description: "Generates code based on instructions",
+  tags: ["code", "development", "programming"],
+};
 
 /** In order of precedence for a caller that activates several. */
 const DIALECTS: readonly CoderDialect[] = [
@@ -76,7 +85,9 @@ function declaring(agent: Agent): () => AgentInfo {
   return () => {
     if (info !== undefined && seen === agent.info) return info;
     seen = agent.info;
-    info = { ...seen, extensions: [...(seen.extensions ?? []), ...EXTENSIONS] };
+    const own = seen.extensions ?? [];
+    const missing = EXTENSIONS.filter(({ uri }) => !own.some((one) => one.uri === uri));
+    info = { ...seen, extensions: [...own, ...missing] };
     return info;
   };
 }

@@ -4,6 +4,7 @@ import {
   type ArtifactUpdateEvent,
   type InternalEvent,
   type Message,
+  type Metadata,
   type StatusUpdateEvent,
   type Task,
   type TaskState,
@@ -22,7 +23,7 @@ import type {
   ToolStartEvent,
 } from "@convoke/runtime";
 import { jsonOrText } from "@convoke/protocol/internal";
-import { DETAILS_NOTE, detailsOf, isDetails } from "./call-details.ts";
+import { type CallDetails, DETAILS_NOTE, detailsOf, isDetails } from "./call-details.ts";
 import {
   type CallConfirmation,
   type CoderEvent,
@@ -98,7 +99,7 @@ export class LogFold {
       case "internal:ask":
         return this.#asked(event as unknown as AskEvent);
       case "internal:approval-decided":
-        return this.#decided(event as unknown as ApprovalDecision & CallFields);
+        return this.#decided(event as unknown as DecidedFields);
       case "internal:tool-start":
         return this.#started(event as unknown as ToolStartEvent);
       case "internal:tool-output":
@@ -190,12 +191,9 @@ export class LogFold {
     return { kind: "confirmation", call };
   }
 
-  #decided({
-    toolCallId,
-    approvalId,
-    ...event
-  }: ApprovalDecision & CallFields): readonly CoderEvent[] {
-    const { outcome, option, decidedBy, decidedAt, feedback } = event;
+  /** A decision without an approval follows from an earlier one: the caller was not asked. */
+  #decided(event: DecidedFields): readonly CoderEvent[] {
+    const { toolCallId, approvalId, outcome, option, decidedBy, decidedAt, feedback } = event;
     const decision: ApprovalDecision = {
       outcome,
       decidedAt,
@@ -203,8 +201,8 @@ export class LogFold {
       ...(decidedBy !== undefined && { decidedBy }),
       ...(feedback !== undefined && { feedback }),
     };
-    const { call } = this.#change(toolCallId, { decision });
-    // A decision without an approval follows from an earlier one: the caller was not asked.
+    const details = editedDetails(this.#call(toolCallId).details, event.arguments);
+    const { call } = this.#change(toolCallId, { decision, ...(details && { details }) });
     return approvalId === undefined ? [] : [{ kind: "decision", call }];
   }
 
@@ -220,8 +218,9 @@ export class LogFold {
 
   #noted({ toolCallId, name, data }: ToolNoteEvent): readonly CoderEvent[] {
     if (name === PLAN_NOTE) return [{ kind: "plan", entries: data as readonly PlanEntry[] }];
-    if (name !== DETAILS_NOTE || !isDetails(data)) return [];
-    return [this.#change(toolCallId, { details: data })];
+    // The next update of the call shows them.
+    if (name === DETAILS_NOTE && isDetails(data)) this.#change(toolCallId, { details: data });
+    return [];
   }
 
   #completed(event: ToolCompleteEvent): readonly CoderEvent[] {
@@ -249,10 +248,24 @@ export class LogFold {
 
 type Changed = Extract<CoderEvent, { kind: "tool-call" }>;
 
-interface CallFields {
+interface DecidedFields extends ApprovalDecision {
   readonly toolCallId: string;
   /** Absent if the caller was not asked. */
   readonly approvalId?: string;
+  /** The arguments, if the caller has edited them. */
+  readonly arguments?: Metadata;
+}
+
+/** The details of a change whose content the caller has edited. Its diff is not known any more. */
+function editedDetails(
+  details: CallDetails | undefined,
+  edited: Metadata | undefined,
+): CallDetails | undefined {
+  if (details?.type !== "edit" || edited === undefined) return undefined;
+  const content = edited[details.contentArgument ?? ""];
+  if (typeof content !== "string") return undefined;
+  const { diff: _, ...rest } = details;
+  return { ...rest, newContent: content };
 }
 
 /** The artifact to which the agent writes its answer; a later turn of the task has the next number. */

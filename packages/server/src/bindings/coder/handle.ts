@@ -26,7 +26,7 @@ import {
 import type { App } from "../app.ts";
 import { listCommands, runCommand } from "../commands.ts";
 import { activate, withHeaders } from "../extensions.ts";
-import { rpcError, rpcStream } from "../jsonrpc/handle.ts";
+import { checkContentType, rpcError, rpcStream } from "../jsonrpc/handle.ts";
 import { performOperation } from "../operations.ts";
 import { readMessage, readSettings } from "./read-message.ts";
 import type { CoderOperation, MatchedCoder } from "./routes.ts";
@@ -128,9 +128,12 @@ function decodeTaskId(encoded: string): string {
 /** More than a person looks through; bounds the answer. */
 const MAX_LISTED = 1000;
 
-async function readBody(request: CoderCall["request"]): Promise<Readonly<Record<string, unknown>>> {
+/** An empty body is an empty object, because all fields of some requests are optional. */
+async function readBody(request: CoderCall["request"]): Promise<Metadata> {
   const bytes = await request.body();
-  const body = bytes.length === 0 ? {} : parseJson(bytes);
+  if (bytes.length === 0) return {};
+  checkContentType(header(request, "content-type"));
+  const body = parseJson(bytes);
   if (!isObject(body)) throw invalidParams("body", "must be a JSON object");
   checkNumbers(body, "body");
   return body;
@@ -154,9 +157,8 @@ async function streamMessage(
 ): Promise<HttpResponse> {
   let id: JsonRpcId = null;
   try {
-    const body = parseJson(await call.request.body());
+    const body = await readBody(call.request);
     id = idOf(body);
-    checkNumbers(body, "body");
     const { params } = readMessage(body);
     return await openStream(app, call, { params, id });
   } catch (thrown) {

@@ -12,8 +12,7 @@ export interface StreamedMessage {
  * Reads the body of `POST /message/stream`: a JSON-RPC request, its parameters alone, or
  * `{ taskId?, contextId?, userMessage, agentSettings? }`.
  */
-export function readMessage(body: unknown): StreamedMessage {
-  if (!isObject(body)) throw invalidParams("body", "must be a JSON object");
+export function readMessage(body: JsonObject): StreamedMessage {
   if (body["jsonrpc"] !== undefined) return { id: idOf(body), params: readParams(body) };
   if (body["message"] !== undefined) return { id: null, params: body };
   return { id: null, params: { message: readUserMessage(body) } };

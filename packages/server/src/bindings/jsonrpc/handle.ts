@@ -147,7 +147,8 @@ export function rpcStream(
   return { status: 200, headers: SSE_HEADERS, body };
 }
 
-function checkContentType(contentType: string | undefined): void {
+/** Rejects a body that is not declared as JSON. */
+export function checkContentType(contentType: string | undefined): void {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === "application/json") return;
   const given = type === undefined ? "the request has no Content-Type" : `Content-Type is ${type}`;
