@@ -26,6 +26,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     "client",
     "runtime",
     "check",
+    "coder",
   ],
 };
 

@@ -12,7 +12,7 @@ export const CODING_AGENT: RequirementGroup = {
         "enabled, thought events.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R68",
@@ -21,7 +21,7 @@ export const CODING_AGENT: RequirementGroup = {
         "when a task is created or with its first message.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R69",
@@ -30,7 +30,7 @@ export const CODING_AGENT: RequirementGroup = {
         "the operator's policy allows the caller to set it.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R70",
@@ -39,7 +39,7 @@ export const CODING_AGENT: RequirementGroup = {
         "a title, a prompt and a risk of info, warning or danger.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R71",
@@ -48,7 +48,7 @@ export const CODING_AGENT: RequirementGroup = {
         "includes the input, result or error if there is one.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R72",
@@ -57,7 +57,7 @@ export const CODING_AGENT: RequirementGroup = {
         "PENDING to CANCELLED if it is rejected.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R73",
@@ -66,7 +66,7 @@ export const CODING_AGENT: RequirementGroup = {
         "the task to working and moves the tool call to EXECUTING.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R74",
@@ -76,7 +76,7 @@ export const CODING_AGENT: RequirementGroup = {
         "Gemini clients use. A rejection makes the tool call CANCELLED.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R75",
@@ -86,7 +86,7 @@ export const CODING_AGENT: RequirementGroup = {
         "completed, in that order.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R76",
@@ -95,14 +95,14 @@ export const CODING_AGENT: RequirementGroup = {
         "can fail while working and be canceled while it waits.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R77",
       text: "GET /listCommands lists the registered commands.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R78",
@@ -112,7 +112,7 @@ export const CODING_AGENT: RequirementGroup = {
         "or a missing workspace is 400, an unknown command 404, a failure 500.",
       source: "user document 000 and its later practice",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -282,7 +282,7 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
         "store; if there are none it is 204.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -153,7 +153,7 @@ export const SEED_FORMS: RequirementGroup = {
         "the coding agent's events are data parts under their extension.",
       source: "user documents 000 and 002",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C20",
@@ -183,7 +183,7 @@ export const SEED_FORMS: RequirementGroup = {
         "call id with an outcome.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C25",
@@ -237,7 +237,7 @@ export const SEED_FORMS: RequirementGroup = {
         "so that the task can be continued.",
       source: "user document 000",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

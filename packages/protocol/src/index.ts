@@ -101,6 +101,8 @@ export {
   ServerStopping,
   type Turn,
 } from "./model/agent.ts";
+export type { Dialect, DialectSnapshot, DialectStream } from "./model/dialect.ts";
+export type { AgentCommand, CommandArgument, CommandCall, CommandResult } from "./model/command.ts";
 export { METRICS, type MetricName, type Metrics, NO_METRICS } from "./model/metrics.ts";
 export {
   BEARER_SECURITY,
@@ -168,6 +170,7 @@ export {
   type ToolActivityUse,
   toolActivity,
 } from "./extensions/tool-activity.ts";
+export { CODER_DIALECTS } from "./extensions/coder.ts";
 export { argumentSchema, boundedSchema } from "./extensions/argument-schema.ts";
 export {
   APPROVAL_OPTIONS,

@@ -77,6 +77,12 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   /** When ended tasks are removed. Default: after 30 days, or beyond 100,000 tasks. */
   readonly retention?: Partial<RetentionOptions>;
   /**
+   * How long a task that was created without a message waits for its first one before it is
+   * canceled, in milliseconds. Default 24 h: long enough for a client that prepares its work, and
+   * abandoned tasks do not stay open for ever.
+   */
+  readonly emptyTaskMs?: number;
+  /**
    * The tenants of this server. Tasks of one tenant are invisible to the others. Default none:
    * requests that name a tenant are rejected. `v1` and `convoke` are reserved: they
    * are the paths of A2A 0.3 and of the admin API.

@@ -140,7 +140,8 @@ export class HostedAgent {
 
   /** Opens the storage and resumes the unfinished tasks of an earlier process. */
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
-    const { logger, push, streaming, retention, idempotency, strict, tracing } = this.#options;
+    const { logger, push, streaming, retention, idempotency, strict } = this.#options;
+    const { tracing, emptyTaskMs } = this.#options;
     const agent = this.#agent;
     const metrics = this.#metrics;
     const opening = openBackend(metrics).then((opened): AgentStorage =>
@@ -158,6 +159,7 @@ export class HostedAgent {
         tracing,
         push,
         retention,
+        emptyTaskMs,
         limits: this.#limits,
         streaming: streaming !== false,
         // A strict server does only what the specification says about a repeated id.

@@ -5,6 +5,8 @@ import { matchAdmin } from "./bindings/admin/handle.ts";
 import { Admission } from "./guard/admission.ts";
 import { RESOURCE_PATH } from "./guard/authenticate.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
+import { handleCoder } from "./bindings/coder/handle.ts";
+import { matchCoder } from "./bindings/coder/routes.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
 import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
@@ -85,6 +87,8 @@ async function dispatch(
       return allow(request, ["GET", "HEAD"]) ?? app.protectedResource(request);
     }
     if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
+    const coder = matchCoder(app.engine.agent, request);
+    if (coder !== undefined) return await handleCoder(app, coder, admission);
     const rest = matchRest(request);
     if (rest !== undefined) {
       return await handleRest(app, rest, admission);

@@ -84,8 +84,8 @@ function toolRule(
   name: string,
   kind: "read" | "other",
 ): ConfirmRule {
-  return ({ contextId }) => {
-    const { verdict, reasons } = policy.decide({ tool: name, kind }, mode(contextId));
+  return ({ turn }) => {
+    const { verdict, reasons } = policy.decide({ tool: name, kind }, mode(turn.task.contextId));
     const isOpen = kind === "other" && sandbox === undefined;
     if (verdict === "deny" || (verdict === "allow" && !isOpen)) return verdict;
     return { prompt: [...reasons, ...(isOpen ? [NO_SANDBOX] : [])].join("; "), risk: "danger" };
@@ -153,7 +153,7 @@ class RunShell {
 
   readonly #confirm: ConfirmRule = async (call) => {
     const input = call.input as RunInput;
-    const { decision, parsed } = await this.#decide(input, call.contextId);
+    const { decision, parsed } = await this.#decide(input, call.turn.task.contextId);
     if (decision.verdict !== "ask") return decision.verdict;
     return {
       title: `Run ${oneLine(lineOf(input), 200)}`,

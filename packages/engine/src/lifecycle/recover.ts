@@ -11,7 +11,7 @@ import type { BackoffOptions } from "@convoke/protocol/internal";
 import type { TaskRecord } from "../log/backend.ts";
 import { type EndReason, abandonTask, abandonTurn, endTask } from "./end-task.ts";
 import type { Engine } from "../run/engine.ts";
-import type { LiveTask } from "../run/live-task.ts";
+import { type LiveTask, isEmpty } from "../run/live-task.ts";
 import { resumeTask } from "../run/resume-task.ts";
 import { AttemptQueue } from "./attempt-queue.ts";
 import { type TurnLog, readTurnLog, turnEndedAt } from "../log/turn-log.ts";
@@ -135,6 +135,7 @@ async function decide(
     await endTask(engine, live, "canceled");
     return "ended";
   }
+  if (log.isEmpty) return "waiting";
   const canResume = log.isDurable || log.isUntouched || engine.agent.info.restart;
   const isWaiting = isInterrupted(record.state)
     ? log.isOver || log.isAsking
@@ -177,7 +178,7 @@ export function pauseTask(engine: Engine, taskId: string): void {
   void Promise.resolve(writer.settled).then(() => engine.tasks.release(live));
 }
 
-/** Resumes a task that was paused. Does nothing if it runs, waits for its caller or has ended. */
+/** Resumes a task that was paused. Does nothing if it runs, waits for a message or has ended. */
 export async function resumePausedTask(
   engine: Engine,
   taskId: string,
@@ -188,6 +189,7 @@ export async function resumePausedTask(
   const isPaused = (): boolean =>
     live.run === undefined &&
     !live.isQueued &&
+    !isEmpty(live) &&
     !isInterrupted(writer.nextState) &&
     !isTerminal(writer.nextState);
   try {
@@ -224,6 +226,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   // An answer, for example, may have changed the wake time meanwhile.
   if (isTerminal(writer.nextState) || (writer.nextWake ?? at + 1) > at) return;
   if (deadline !== undefined && at >= deadline) return timeOut(engine, live);
+  if (isEmpty(live)) return endTask(engine, live, "canceled", NO_MESSAGE);
   // The wake time was set by an earlier process and does not apply to the attempt that is queued.
   if (live.isQueued) return;
   const { inputTimeout } = engine.agent.info;
@@ -250,6 +253,12 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   }
   return resume(engine, live, [{ kind: ENGINE_EVENTS.woken, taskId: writer.taskId }]);
 }
+
+/** Why a task without a message ends. It did not fail: no work was asked for. */
+const NO_MESSAGE: EndReason = {
+  text: "The task expired, because it received no message.",
+  metadata: { reason: "no-message" },
+};
 
 function timeOut(engine: Engine, live: LiveTask): Promise<void> {
   return failTask(engine, live, { text: "Task timed out", metadata: { reason: "timeout" } });

@@ -19,6 +19,8 @@ export class LogEntry {
   readonly #template: ChunkTemplate | undefined;
   /** The position in the log; 0 until `at` sets it. A plain field, because readers look at it for every event. */
   seq: Seq = 0;
+  /** Which of several entries for one event it is, from 1; undefined for the last one. */
+  #nth: number | undefined;
   #text03: string | undefined;
   #text03Proto: string | undefined;
   #text10: string | undefined;
@@ -30,9 +32,23 @@ export class LogEntry {
   }
 
   /** Sets the position in the log. */
-  at(seq: Seq): this {
+  at(seq: Seq, nth?: number): this {
     this.seq = seq;
+    this.#nth = nth;
     return this;
+  }
+
+  /**
+   * The position after which a stream resumes. If an event is shown as several, those before the
+   * last name the event before and how many of them have been read.
+   */
+  get cursor(): number | string {
+    return this.#nth === undefined ? this.seq : `${this.seq - 1}.${this.#nth}`;
+  }
+
+  /** The entry of another event at the same position. */
+  with(event: AgentEvent): LogEntry {
+    return new LogEntry(event, JSON.stringify(event)).at(this.seq, this.#nth);
   }
 
   /** The event as a client of that dialect receives it, or `undefined` if the event is internal. */

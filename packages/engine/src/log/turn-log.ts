@@ -30,7 +30,7 @@ export const NO_EXTENSIONS: ReadonlySet<string> = new Set();
  * process needs to resume it.
  */
 export class TurnLog {
-  /** The number of the turn within its task, starting at 1. */
+  /** The number of the turn within its task, starting at 1; 0 if the task waits for its first message. */
   turn = 0;
   /** The message that started the turn, and the task at that time. */
   message!: Message;
@@ -66,6 +66,11 @@ export class TurnLog {
   /** The trace of the caller. Its ids are in the events of the turn. */
   get trace(): TraceContext | undefined {
     return this.#traceIds && { ...this.#traceIds, ...this.#traceRest };
+  }
+
+  /** Whether the task has not received its first message yet, so that there is no turn. */
+  get isEmpty(): boolean {
+    return this.turn === 0;
   }
 
   /** Whether the agent can resume the turn from its journal: one of its events says so. */
@@ -127,7 +132,7 @@ export class TurnLog {
   }
 
   #addMessage(message: Message, event: InternalEvent, taskNow: () => Task): void {
-    if (this.isOver) {
+    if (this.isOver || this.isEmpty) {
       this.#begin(message, taskNow);
       this.#addSender(event);
       return;
@@ -189,9 +194,11 @@ const REPEATED: ReadonlySet<string> = new Set([
   "internal:step-start",
   "internal:llm-call",
   "internal:llm-retry",
+  "internal:thought",
   "internal:trimmed",
   "internal:tool-start",
   "internal:tool-output",
+  "internal:tool-note",
   "internal:tool-progress",
   "internal:sub-agent-call",
 ]);

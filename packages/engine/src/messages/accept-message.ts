@@ -14,7 +14,7 @@ import {
 } from "@convoke/protocol";
 import type { AcceptedMessage, CommitResult, NewPush, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
-import type { LiveTask } from "../run/live-task.ts";
+import { type LiveTask, isEmpty } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import {
   NO_EXTENSIONS,
@@ -25,7 +25,7 @@ import {
   turnEndedAt,
 } from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
-import { digestMessage, joinTask, toStoredMessage } from "./join-task.ts";
+import { digestMessage, joinTask, toStoredMessage, translateMessage } from "./join-task.ts";
 import { newId } from "../task/new-id.ts";
 import { traceFields } from "../task/status.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -122,7 +122,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
       },
     );
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
-    if (committed.kind === "forgotten") throw expired();
+    if (committed.kind === "forgotten") throw expiredContext();
     engine.metrics.count("tasksStarted");
     if (push !== undefined) engine.startPush(taskId, push);
     if (live.deadline !== undefined) engine.wakeTimer.schedule(live.deadline);
@@ -146,7 +146,7 @@ function recordedId(
   return { message: { messageId: message.messageId, digest: digestMessage(message) } };
 }
 
-function expired(): A2AError {
+export function expiredContext(): A2AError {
   const problem = "names a conversation that has expired; leave contextId out to begin a new one";
   return invalidParams("message.contextId", problem);
 }
@@ -195,7 +195,7 @@ function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Ac
     return joinRetried(engine, live, incoming);
   }
   checkHistory(live.task, engine.limits);
-  if (isInterrupted(nextState)) return arriving(live, message, answer(engine, live, incoming));
+  if (waitsForMessage(live)) return arriving(live, message, answer(engine, live, incoming));
   const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
   if (!isWelcome)
     return refuse(engine, live, { incoming, error: takesNoMessage(taskId, nextState) });
@@ -225,8 +225,13 @@ function arriving(
   return accepted;
 }
 
+/** Whether the task waits for its caller: for an answer, or for its first message. */
+function waitsForMessage(live: LiveTask): boolean {
+  return isInterrupted(live.writer.nextState) || isEmpty(live);
+}
+
 /** Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. */
-async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promise<AcceptedTask> {
+async function answer(engine: Engine, live: LiveTask, given: Incoming): Promise<AcceptedTask> {
   const { writer, deadline } = live;
   if (writer.settled !== undefined) {
     // The answer must follow the question, so wait until the question is stored.
@@ -234,10 +239,12 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
     await untilSuspended(live);
   }
   // No await until the append: of two answers, the second finds the question answered.
-  const { nextState } = writer;
-  if (!isInterrupted(nextState)) {
-    return refuse(engine, live, { incoming, error: takesNoMessage(writer.taskId, nextState) });
+  if (!waitsForMessage(live)) {
+    const error = takesNoMessage(writer.taskId, writer.nextState);
+    return refuse(engine, live, { incoming: given, error });
   }
+  const isFirst = isEmpty(live);
+  const incoming = { ...given, message: translateMessage(engine, live.task, given.message) };
   const at = writer.statusTime(engine.now());
   const stored = toStoredMessage(engine, { task: live.task, message: incoming.message, at });
   const { run } = live;
@@ -260,7 +267,8 @@ async function answer(engine: Engine, live: LiveTask, incoming: Incoming): Promi
   if (push !== undefined) engine.startPush(writer.taskId, push);
   if (parked === undefined) {
     // The message is stored, so its task must get a run even if a read fails at first.
-    await engine.keepTrying(writer, () => startRun(engine, live, { epoch, incoming, after }));
+    const arrival = { epoch, incoming, after, isFirst };
+    await engine.keepTrying(writer, () => startRun(engine, live, arrival));
   } else parked.resume(received, incoming.trace);
   return { live, after };
 }
@@ -333,12 +341,18 @@ async function joinRetried(
 async function startRun(
   engine: Engine,
   live: LiveTask,
-  arrived: { readonly epoch: number; readonly incoming: Incoming; readonly after: Seq },
+  arrived: {
+    readonly epoch: number;
+    readonly incoming: Incoming;
+    readonly after: Seq;
+    /** Whether it is the first message of a task that was created without one. */
+    readonly isFirst: boolean;
+  },
 ): Promise<void> {
-  const { epoch, incoming, after } = arrived;
+  const { epoch, incoming, after, isFirst } = arrived;
   const { owner, contextId, writer, task } = live;
   const { head } = writer;
-  const endedTurn = await turnEndedAt(engine.backend, writer.taskId, after);
+  const endedTurn = isFirst ? 0 : await turnEndedAt(engine.backend, writer.taskId, after);
   const message = asReceived(live, incoming.message);
   if (endedTurn === undefined) {
     const { log } = await readTurnLog(engine.backend, writer.taskId);

@@ -56,7 +56,7 @@ async function storedDigest(
   taskId: string,
   message: Message,
 ): Promise<string | undefined> {
-  if (engine.agent.accept === undefined) return undefined;
+  if (engine.agent.accept === undefined && engine.agent.translate === undefined) return undefined;
   const { entry, before } = (await findArrival(engine.backend, taskId, message.messageId)) ?? {};
   if (entry === undefined || before === undefined || !isMessageReceived(entry.event)) {
     return undefined;
@@ -138,9 +138,15 @@ function canonical(value: unknown): string {
 
 /** The message as the agent wants it to be stored. Throws if the agent refuses it. */
 export function toStoredMessage(
-  { agent }: Engine,
+  engine: Engine,
   facts: { readonly task: Task; readonly message: Message; readonly at: string },
 ): Message {
-  const { task, message, at } = facts;
-  return agent.accept?.(task, message, new Date(at)) ?? message;
+  const { task, at } = facts;
+  const message = translateMessage(engine, task, facts.message);
+  return engine.agent.accept?.(task, message, new Date(at)) ?? message;
+}
+
+/** The message in the form that the agent understands, if it is in a dialect of the agent. */
+export function translateMessage({ agent }: Engine, task: Task, message: Message): Message {
+  return agent.translate?.(message, task) ?? message;
 }

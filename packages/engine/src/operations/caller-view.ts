@@ -1,6 +1,7 @@
 import {
   type Agent,
   type AgentEvent,
+  type Dialect,
   EXTENSIONS,
   type Message,
   type Task,
@@ -22,12 +23,15 @@ const { runReport, toolActivity: activity } = EXTENSIONS;
 export function callerView(
   { engine, extensions }: Pick<Call, "engine" | "extensions">,
   acceptedOutputModes?: readonly string[],
+  dialect?: Dialect,
 ): View | undefined {
   const views: View[] = [];
-  if (extensions?.has(activity.uri) === true) views.push(withActivity);
+  // A dialect shows the tool calls in its own form.
+  if (extensions?.has(activity.uri) === true && dialect === undefined) views.push(withActivity);
   if (extensions?.has(runReport.uri) === true)
     views.push((event) => withReport(engine.agent, event));
-  const convert = withoutData(acceptedOutputModes);
+  // A caller that activates a dialect reads its data parts, whatever else it accepts.
+  const convert = dialect === undefined ? withoutData(acceptedOutputModes) : undefined;
   if (convert !== undefined) views.push(convert);
   if (views.length === 0) return undefined;
   return (event, seq) => views.reduce((viewed, view) => view(viewed, seq), event);

@@ -1,6 +1,8 @@
 import {
   A2AError,
   type AgentEvent,
+  type Dialect,
+  type DialectStream,
   type StatusUpdateEvent,
   type StreamItem,
   type Task,
@@ -26,6 +28,10 @@ export interface EventStreamSource {
   readonly after: Seq;
   /** The stream ends at this sequence, because the task has ended already. */
   readonly end?: Seq;
+  /** How many of the events that the first shown event of the log becomes were read before. Default none. */
+  readonly skip?: number;
+  /** Shows the log in a dialect of the agent. It has seen everything up to `after`. */
+  readonly dialect?: DialectStream;
   /** Converts events to what the client receives, if necessary. */
   readonly view?: View;
   /** Whether the stream ends after this event. */
@@ -68,6 +74,25 @@ export function parseCursor(
   return seq >= oldest && seq <= head ? seq : undefined;
 }
 
+/** Where a stream resumes. */
+export interface ResumePosition {
+  readonly after: Seq;
+  /** How many of the events that the next shown event of the log becomes were read. */
+  readonly skip?: number;
+}
+
+/** Parses the cursor of a stream. In a dialect it may be inside an event; see `LogEntry.cursor`. */
+export function parsePosition(
+  lastEventId: string | undefined,
+  range: CursorRange,
+  dialect: Dialect | undefined,
+): ResumePosition | undefined {
+  const inside = dialect && /^(?<seq>\d+)\.(?<skip>\d{1,4})$/.exec(lastEventId ?? "")?.groups;
+  const after = parseCursor(inside ? inside["seq"] : lastEventId, range);
+  if (after === undefined) return undefined;
+  return { after, ...(inside && { skip: Number(inside["skip"]) }) };
+}
+
 /** Tells the client to replace what it has, because its cursor is not in this log. */
 export function asReset(task: Task): Task {
   return { ...task, metadata: { ...task.metadata, resumption: "reset" } };
@@ -90,11 +115,13 @@ export class LogReader {
   readonly #source: EventStreamSource;
   #cursor: Seq;
   #hasOpened = false;
+  #skip: number;
   #isEnded = false;
 
   constructor(source: EventStreamSource) {
     this.#source = source;
     this.#cursor = source.after;
+    this.#skip = source.skip ?? 0;
   }
 
   /** Whether all events of the stream have been read. */
@@ -158,7 +185,7 @@ export class LogReader {
     this.#isEnded = closes || (end !== undefined && this.#cursor >= end);
     // A reply is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
     const isReply = entries.at(-1)?.event.kind === "message";
-    return this.#viewed(isReply ? entries.slice(-1) : entries);
+    return this.#viewed(this.#inDialect(isReply ? entries.slice(-1) : entries));
   }
 
   /** Whether the first public event is still to decide if the agent replies without a task. */
@@ -172,6 +199,20 @@ export class LogReader {
     return page.every(({ event }) => event.kind === "task" || !isPublic(event));
   }
 
+  #inDialect(entries: readonly LogEntry[]): readonly LogEntry[] {
+    const { dialect } = this.#source;
+    if (dialect === undefined) return entries;
+    return entries.flatMap(({ event, seq }) => {
+      const shown = dialect.next(event, seq).map((one, index, { length }) => {
+        const entry = new LogEntry(one, JSON.stringify(one));
+        return entry.at(seq, index + 1 < length ? index + 1 : undefined);
+      });
+      const skipped = shown.splice(0, this.#skip);
+      if (skipped.length > 0) this.#skip = 0;
+      return shown;
+    });
+  }
+
   #viewed(entries: readonly LogEntry[]): readonly LogEntry[] {
     const { view } = this.#source;
     return view === undefined ? entries : entries.map((entry) => viewEntry(entry, view));
@@ -181,7 +222,7 @@ export class LogReader {
 function viewEntry(entry: LogEntry, view: View): LogEntry {
   const { event, seq } = entry;
   const viewed = view(event, seq);
-  return viewed === event ? entry : new LogEntry(viewed, JSON.stringify(viewed)).at(seq);
+  return viewed === event ? entry : entry.with(viewed);
 }
 
 /**
@@ -228,8 +269,8 @@ export async function* readEvents(
 }
 
 function* publicItems(entries: readonly LogEntry[]): Generator<readonly StreamItem[]> {
-  const items = entries.flatMap(({ event, seq }): readonly StreamItem[] =>
-    isPublic(event) ? [{ kind: "event", event, id: String(seq) }] : [],
+  const items = entries.flatMap(({ event, cursor }): readonly StreamItem[] =>
+    isPublic(event) ? [{ kind: "event", event, id: String(cursor) }] : [],
   );
   if (items.length > 0) yield items;
 }

@@ -15,15 +15,18 @@ import { type LiveTask, isDecided, isSettled } from "../run/live-task.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./call.ts";
 import { callerView, viewResult } from "./caller-view.ts";
+import { dialectFor, taskInDialect, withDialect } from "./dialects.ts";
 import { checkMediaTypes } from "./media-types.ts";
 import { inlinePush } from "./push-configs.ts";
 
 /** Sends a message and returns the task, or the reply if the agent answers with a message. */
 export async function sendMessage(
   request: SendMessageRequest,
-  call: Call,
+  given: Call,
 ): Promise<Task | Message> {
-  const { engine } = call;
+  const { engine } = given;
+  const dialect = await dialectFor(given, request.message);
+  const call = withDialect(given, dialect);
   const accepted = await acceptRequest(request, call);
   // Hold the task: if its run is evicted and resumes, this request must see the same open task.
   const live = await engine.tasks.holdAgain(accepted.live);
@@ -36,8 +39,14 @@ export async function sendMessage(
       taskId: live.writer.taskId,
       detail: "the task is kept, send the same message again later",
     });
-    const answer = live.writer.reply ?? withHistoryLength(live.task, request.historyLength);
-    return viewResult(answer, callerView(call, request.acceptedOutputModes));
+    const { reply, task, head } = live.writer;
+    const answer =
+      reply ??
+      withHistoryLength(
+        await taskInDialect(dialect, engine, { task, head }),
+        request.historyLength,
+      );
+    return viewResult(answer, callerView(call, request.acceptedOutputModes, dialect));
   } finally {
     engine.tasks.release(live);
   }
@@ -100,7 +109,8 @@ function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<vo
   });
 }
 
-function stopping(detail: string): A2AError {
+/** The error for work that a stopping server does not accept or finish. */
+export function stopping(detail: string): A2AError {
   return new A2AError("Unavailable", `the server is stopping: ${detail}`);
 }
 

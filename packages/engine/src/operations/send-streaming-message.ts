@@ -2,12 +2,13 @@ import { type SendMessageRequest, isTerminal, withHistoryLength } from "@convoke
 import type { LiveTask } from "../run/live-task.ts";
 import type { Call } from "./call.ts";
 import { callerView } from "./caller-view.ts";
+import { dialectFor, openDialect, taskInDialect, withDialect } from "./dialects.ts";
 import {
   type EventStreamSource,
   asReset,
   closesAtFinal,
   closesAtQuestion,
-  parseCursor,
+  parsePosition,
 } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
@@ -17,23 +18,33 @@ import { acceptRequest } from "./send-message.ts";
  */
 export async function sendStreamingMessage(
   request: SendMessageRequest,
-  call: Call,
+  given: Call,
 ): Promise<EventStreamSource> {
-  const { engine, version, lastEventId } = call;
+  const { engine, version, lastEventId } = given;
+  const dialect = await dialectFor(given, request.message);
+  const call = withDialect(given, dialect);
   const { live, after, joined } = await acceptRequest(request, call);
   const { task, writer, oldest } = live;
   const { taskId, head } = writer;
   const { owner } = live;
   engine.openStreams.admit({ taskId, owner });
   // A new message has no events that the client could have seen.
-  const cursor = joined && parseCursor(lastEventId, { oldest, head });
-  const view = callerView(call, request.acceptedOutputModes);
+  const cursor = joined && parsePosition(lastEventId, { oldest, head }, dialect);
+  const view = callerView(call, request.acceptedOutputModes, dialect);
   const closesAfter = version === "1.0" ? closesAtFinal : closesAtQuestion;
   const source = { engine, taskId, owner, live, closesAfter, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
-  if (after === 0 || cursor !== undefined) {
-    return { ...source, after: Math.max(after, cursor ?? 0), ...end };
+  const start = cursor !== undefined && cursor.after >= after ? cursor : { after };
+  if (dialect !== undefined) {
+    const stream = await openDialect(dialect, engine, { taskId, after: start.after });
+    const resumed = { ...source, ...start, ...end, dialect: stream };
+    if (version === "0.3" || start.after === 0 || cursor !== undefined) return resumed;
+    // In 1.0 the task comes first (§3.1.2).
+    const shown = await taskInDialect(dialect, engine, { task, head: after });
+    const opened = withHistoryLength(shown, request.historyLength);
+    return { ...resumed, opening: { task: opened, seq: after } };
   }
+  if (after === 0 || cursor !== undefined) return { ...source, ...start, ...end };
   // This turn is not the first, so its events do not start with the task, which must come first (1.0 §3.1.2).
   const opening = joined ?? { task, head };
   return {

@@ -9,11 +9,18 @@ import type { Seq } from "../log/backend.ts";
 import type { Call } from "./call.ts";
 import { callerView } from "./caller-view.ts";
 import {
+  activeDialect,
+  dialectOfTask,
+  openDialect,
+  taskInDialect,
+  withDialect,
+} from "./dialects.ts";
+import {
   type EventStreamSource,
   asReset,
   closesAtQuestion,
   closesAtTerminal,
-  parseCursor,
+  parsePosition,
 } from "./event-source.ts";
 
 /**
@@ -23,15 +30,17 @@ import {
  */
 export async function subscribeToTask(
   request: SubscribeRequest,
-  call: Call,
+  given: Call,
 ): Promise<EventStreamSource> {
-  const { engine, caller, version, lastEventId } = call;
+  const { engine, caller, version, lastEventId } = given;
   const { taskId } = request;
+  const dialect = activeDialect(given) ?? (await dialectOfTask(given, taskId));
+  const call = withDialect(given, dialect);
   const { task, head, oldest } = await engine.tasks.find(taskId, caller);
   engine.openStreams.admit({ taskId, owner: caller.owner });
   const ended = isTerminal(task.status.state);
   const closes = version === "1.0" ? closesAtTerminal : closesAtQuestion;
-  const view = callerView(call);
+  const view = callerView(call, undefined, dialect);
   const source = {
     engine,
     taskId,
@@ -42,13 +51,17 @@ export async function subscribeToTask(
     // A question before the head was answered, so it does not end the stream.
     closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),
   };
-  const cursor = parseCursor(lastEventId, { oldest, head });
-  if (cursor !== undefined) return { ...source, after: cursor };
-  if (lastEventId !== undefined) {
-    return { ...source, opening: { task: asReset(task), seq: head }, after: head };
+  const cursor = parsePosition(lastEventId, { oldest, head }, dialect);
+  if (cursor === undefined && lastEventId === undefined && ended && version === "1.0") {
+    throw alreadyEnded(task);
   }
-  if (ended && version === "1.0") throw alreadyEnded(task);
-  return { ...source, opening: { task, seq: head }, after: head };
+  const start = cursor ?? { after: head };
+  const stream = dialect && (await openDialect(dialect, engine, { taskId, after: start.after }));
+  const resumed = { ...source, ...start, ...(stream && { dialect: stream }) };
+  if (cursor !== undefined) return resumed;
+  const shown = await taskInDialect(dialect, engine, { task, head });
+  const opening = { task: lastEventId === undefined ? shown : asReset(shown), seq: head };
+  return { ...resumed, opening };
 }
 
 /** 1.0 §3.1.6: there is nothing to subscribe to. */

@@ -75,6 +75,11 @@ export interface EngineOptions {
    * activate the idempotency extension. "always": all.
    */
   readonly idempotency?: "extension" | "always";
+  /**
+   * How long a task that was created without a message waits for its first one before it is
+   * canceled, in milliseconds. Default 24 h.
+   */
+  readonly emptyTaskMs?: number | undefined;
   /** Creates the service that delivers push notifications. Without it nothing is pushed. */
   readonly push?: (engine: Engine) => PushRules;
   /** Handles a due task: its deadline, the end of its wait for an answer, or the end of its sleep. */
@@ -106,6 +111,8 @@ export class Engine {
   readonly streams: boolean;
   /** Whether a repeated messageId is a retry for every caller. */
   readonly isIdempotent: boolean;
+  /** How long a task waits for its first message. */
+  readonly emptyTaskMs: number;
   readonly tasks: LiveTasks;
   readonly #parked: ParkedRuns;
   readonly #onTaskEnded = new Set<() => void>();
@@ -127,6 +134,7 @@ export class Engine {
     this.openStreams = new OpenStreams(this.limits);
     this.streams = options.streaming !== false;
     this.isIdempotent = options.idempotency === "always";
+    this.emptyTaskMs = checkEmptyTaskMs(options.emptyTaskMs);
     this.tasks = new LiveTasks({
       backend: options.backend,
       info: options.agent.info,
@@ -291,6 +299,13 @@ export class Engine {
     live.writer.fence();
     this.tasks.close(live);
   }
+}
+
+const DEFAULT_EMPTY_TASK_MS = 24 * 60 * 60 * 1000;
+
+function checkEmptyTaskMs(ms = DEFAULT_EMPTY_TASK_MS): number {
+  if (Number.isFinite(ms) && ms > 0) return ms;
+  throw new RangeError(`emptyTaskMs must be a number of milliseconds above 0, not ${ms}`);
 }
 
 interface TaskName {

@@ -155,6 +155,11 @@ export function isSettled({ task }: LiveTask): boolean {
   return isTerminal(task.status.state) || isInterrupted(task.status.state);
 }
 
+/** Whether the task was created without a message and still waits for its first one. */
+export function isEmpty({ task, writer }: LiveTask): boolean {
+  return writer.nextState === "submitted" && (task.history ?? []).length === 0;
+}
+
 /** Whether the answer is known to be a task or a reply. */
 export function isDecided({ writer }: LiveTask): boolean {
   return writer.listed || writer.reply !== undefined;

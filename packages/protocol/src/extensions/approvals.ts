@@ -67,7 +67,7 @@ export interface ApprovalOrigin {
 }
 
 /** A text to display, or a file before and after the change. */
-export type ApprovalPreview =
+export type ApprovalPreview = (
   | { readonly kind: "text"; readonly text: string; readonly mediaType?: string }
   | {
       readonly kind: "diff";
@@ -76,7 +76,11 @@ export type ApprovalPreview =
       readonly before?: string;
       /** Absent if the file is deleted. */
       readonly after?: string;
-    };
+    }
+) & {
+  /** What extensions add, by their URIs. */
+  readonly metadata?: Metadata;
+};
 
 export interface ApprovalDecision {
   readonly outcome: ApprovalOutcome;
@@ -130,6 +134,7 @@ export const APPROVAL: Schema = {
         path: { type: "string", minLength: 1 },
         before: text,
         after: text,
+        metadata: object,
       },
     },
     options: { type: "array", minItems: 1, items: option },

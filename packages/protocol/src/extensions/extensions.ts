@@ -55,6 +55,11 @@ export const EXTENSIONS = {
     version: 1,
     description: "Tasks say which model, MCP servers and tools the agent has for them.",
   },
+  coder: {
+    uri: "https://convoke.dev/extensions/coder/v1",
+    version: 1,
+    description: "Streams show the tool calls, diffs, thoughts, plan and usage of a coding agent.",
+  },
 } as const satisfies Record<string, ExtensionRow>;
 
 /** The server defines the content, so only the form is checked: an unknown cursor is not an error. */

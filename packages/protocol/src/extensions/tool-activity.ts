@@ -1,3 +1,4 @@
+import { jsonOrText } from "../internal/json.ts";
 import type { AgentEvent, StatusUpdateEvent } from "../model/events.ts";
 import { agentMessage } from "../model/message.ts";
 import type { A2APart, DataPart, Metadata } from "../model/part.ts";
@@ -76,7 +77,7 @@ function partsFor({ kind }: AgentEvent, fields: ActivityFields): readonly DataPa
   if (kind === "internal:llm-result") {
     const calls = (fields.content ?? []).filter((piece) => piece.kind === "tool-call");
     return calls.map(({ toolCallId: toolUseId, toolName: name, input }) =>
-      marked("tool-use", { toolUseId, name, input: parsed(input) }),
+      marked("tool-use", { toolUseId, name, input: jsonOrText(input) }),
     );
   }
   if (kind !== "internal:tool-complete") return [];
@@ -87,13 +88,4 @@ function partsFor({ kind }: AgentEvent, fields: ActivityFields): readonly DataPa
 
 function marked(type: ToolActivityType, data: ToolActivityUse | ToolActivityResult): DataPart {
   return { kind: "data", data, metadata: { [uri]: { type } } };
-}
-
-function parsed(input: string): unknown {
-  if (input.trim() === "") return {};
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input;
-  }
 }

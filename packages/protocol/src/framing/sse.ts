@@ -86,7 +86,12 @@ function isName(name: string, line: string, end: number): boolean {
  * Encodes one event of a task's log. `data` is JSON on one line, so it never needs splitting; `id`
  * is what the client sends back as `Last-Event-ID`.
  */
-export function sseFrame(id: number, prefix: string, data: string, suffix: string): string {
+export function sseFrame(
+  id: number | string,
+  prefix: string,
+  data: string,
+  suffix: string,
+): string {
   return `id: ${id}\ndata: ${prefix}${data}${suffix}\n\n`;
 }
 

@@ -5,7 +5,7 @@ export { type BackoffOptions, backoffMs } from "./abort.ts";
 export { canonicalJson } from "./json.ts";
 export { didYouMean } from "./did-you-mean.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
-export { type JsonObject, fieldIn, isObject, snakeCase } from "./json.ts";
+export { type JsonObject, fieldIn, isObject, jsonOrText, snakeCase } from "./json.ts";
 export { isLoopbackHost } from "./loopback.ts";
 export { oneLine, printable, printableJson } from "./printable.ts";
 export { parseRetryAfter } from "./abort.ts";

@@ -94,3 +94,13 @@ function isPlain(value: object): boolean {
 function describe(value: unknown): string {
   return value === undefined ? "undefined" : `a ${typeof value}`;
 }
+
+/** The value of a JSON text; the text itself if it is not JSON. An empty text is an empty object. */
+export function jsonOrText(text: string): unknown {
+  if (text.trim() === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,5 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import type { AgentCommand } from "./command.ts";
 import type { Connection, TraceContext } from "./connection.ts";
+import type { Dialect } from "./dialect.ts";
 import type { AgentEvent } from "./events.ts";
 import type { InternalEvent } from "./journal.ts";
 import type { Message } from "./message.ts";
@@ -50,6 +52,19 @@ export interface Agent {
    * extension `run-report` receive it.
    */
   report?(task: Task): Metadata;
+  /**
+   * The formats in which callers that activate their extensions see the tasks of the agent. The
+   * agent declares these extensions in its `info`. Without it, every caller sees plain A2A.
+   */
+  readonly dialects?: readonly Dialect[];
+  /**
+   * Converts a message to a waiting task from the form of a dialect to the one that `accept` and
+   * `run` understand. Throw an `A2AError` to reject it. Must depend on its arguments only, and
+   * return a converted message as it is, because it may be called again for the same message.
+   */
+  translate?(message: Message, task: Task): Message;
+  /** The commands that callers can list and run. Called for each request, because they may change. */
+  commands?(): readonly AgentCommand[] | Promise<readonly AgentCommand[]>;
   /** Receives its environment before the first turn in a server. */
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */

@@ -105,6 +105,7 @@ type StepEvent =
 type LoopEvent =
   | Internal<"llm-call", Iteration & { readonly attempt?: number; readonly model?: string }>
   | Internal<"llm-retry", Iteration & { readonly attempt: number; readonly problem: string }>
+  | Internal<"thought", Iteration & { readonly text: string }>
   | Internal<"llm-result", Iteration & { readonly content: readonly unknown[] }>
   | Internal<
       "tool-start",
@@ -117,6 +118,7 @@ type LoopEvent =
   | Internal<"tool-interrupt", ToolCall & Timed & { readonly interrupts: readonly unknown[] }>
   | Internal<"tool-progress", ToolCall & { readonly text: string; readonly fraction?: number }>
   | Internal<"tool-output", ToolCall & { readonly text: string }>
+  | Internal<"tool-note", ToolCall & Timed & { readonly name: string; readonly data: unknown }>
   | Internal<"checkpoint", Iteration>
   | Internal<"trimmed", Iteration & { readonly entries: number }>
   | Internal<"approval-requested", ToolCall & Timed & { readonly approval: object }>
@@ -169,12 +171,14 @@ const RESUMABLE = {
   "internal:step-end": true,
   "internal:llm-call": true,
   "internal:llm-retry": false,
+  "internal:thought": false,
   "internal:llm-result": false,
   "internal:tool-start": false,
   "internal:tool-complete": false,
   "internal:tool-interrupt": false,
   "internal:tool-progress": false,
   "internal:tool-output": false,
+  "internal:tool-note": false,
   "internal:checkpoint": false,
   "internal:trimmed": false,
   "internal:approval-requested": false,

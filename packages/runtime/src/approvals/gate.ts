@@ -7,7 +7,7 @@ import type {
   InternalEventBase,
   Metadata,
 } from "@convoke/protocol";
-import { canonicalJson } from "@convoke/protocol/internal";
+import { canonicalJson, isObject } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 import type { ApprovalWords, ConfirmRule, Confirmation, ConfirmedCall } from "../tools/tool.ts";
 
@@ -104,8 +104,8 @@ export function askApproval(facts: ApprovalFacts): Approval {
 }
 
 /**
- * The first part that can be shown: a text, or data with a file path and the content before and
- * after.
+ * The first part that can be shown: a text, data with a text, or data with a file path and the
+ * content before and after. What an extension adds to the data is kept under its URI.
  */
 function previewOf(parts: readonly A2APart[]): ApprovalPreview | undefined {
   for (const part of parts) {
@@ -113,17 +113,27 @@ function previewOf(parts: readonly A2APart[]): ApprovalPreview | undefined {
       const { text, mediaType } = part;
       return { kind: "text", text, ...(mediaType !== undefined && { mediaType }) };
     }
-    if (part.kind !== "data") continue;
-    const { path, before, after } = part.data as Readonly<Record<string, unknown>>;
+    if (part.kind !== "data" || !isObject(part.data)) continue;
+    const { path, before, after, text, ...rest } = part.data;
+    const metadata = part.metadata && extensionFields(part.metadata, rest);
+    if (typeof text === "string") return { kind: "text", text, ...(metadata && { metadata }) };
     if (typeof path !== "string") continue;
     return {
       kind: "diff",
       path,
       ...(typeof before === "string" && { before }),
       ...(typeof after === "string" && { after }),
+      ...(metadata && { metadata }),
     };
   }
   return undefined;
+}
+
+/** The mark of each extension, with the fields that the extension defines. */
+function extensionFields(marks: Metadata, fields: Metadata): Metadata {
+  return Object.fromEntries(
+    Object.entries(marks).map(([uri, mark]) => [uri, { ...(isObject(mark) && mark), ...fields }]),
+  );
 }
 
 /** The outcome of a tool's confirm rule for one call. */

@@ -225,8 +225,7 @@ export class CallRun {
     const { toolCallId, toolName } = this.#call;
     this.#isConfirmed = true;
     if (approvals.decisionOf(toolCallId) !== undefined) return this.#heedDecision();
-    const { id: taskId, contextId } = turn.task;
-    const ruled = { toolName, input, caller: turn.caller, taskId, contextId };
+    const ruled = { toolName, input, caller: turn.caller, turn };
     const confirmed = await callHook(`rule for ${toolName}`, () =>
       confirmCall(tool.confirm, ruled),
     );

@@ -55,6 +55,8 @@ export class CallSink implements ToolSink {
         }
         return undefined;
       }
+      case "tool:note":
+        return this.#note(shown.name, shown.data);
       case "tool:usage":
         this.used = added(this.used, shown.used);
         return undefined;
@@ -73,6 +75,11 @@ export class CallSink implements ToolSink {
   #output(text: string): void {
     const { toolCallId } = this.#facts.call;
     this.#scope.note({ kind: "internal:tool-output", toolCallId, text });
+  }
+
+  #note(name: string, data: unknown): void {
+    const { toolCallId } = this.#facts.call;
+    this.#scope.note({ kind: "internal:tool-note", toolCallId, name, data });
   }
 
   #progress(text: string, fraction: number | undefined): void {

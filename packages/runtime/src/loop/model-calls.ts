@@ -173,8 +173,14 @@ export class ModelCalls {
     const { signal, settings, turn } = this.#scope;
     const { modelEvent } = settings.hooks;
     const collector = new AnswerCollector(this.#callIds);
+    let thought = "";
     for await (const event of stoppable(this.#model.stream(request, signal), signal)) {
       collector.add(event);
+      if (event.kind === "reasoning") thought += event.text;
+      else if (thought !== "") {
+        this.#scope.note({ kind: "internal:thought", iteration, text: thought });
+        thought = "";
+      }
       if (modelEvent !== undefined) {
         const given = callHookNow("modelEvent", () => modelEvent(event, turn));
         for (const one of given === undefined ? [] : [given].flat()) this.#scope.say(one);

@@ -281,6 +281,7 @@ class ToolValues {
       case "tool:progress":
       case "tool:event":
       case "tool:source":
+      case "tool:note":
       case "tool:usage":
         return this.#show(event);
       default:

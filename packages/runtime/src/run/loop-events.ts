@@ -29,6 +29,14 @@ export interface LlmRetryEvent extends InternalEventBase {
   readonly timestamp: string;
 }
 
+/** A block of the model's reasoning is complete. It is part of the result, too, which follows later. */
+export interface ThoughtEvent extends InternalEventBase {
+  readonly kind: "internal:thought";
+  readonly iteration: number;
+  readonly text: string;
+  readonly timestamp: string;
+}
+
 /** The model's answer is complete. */
 export interface LlmResultEvent extends InternalEventBase {
   readonly kind: "internal:llm-result";
@@ -93,6 +101,15 @@ export interface ToolOutputEvent extends InternalEventBase {
   readonly kind: "internal:tool-output";
   readonly toolCallId: string;
   readonly text: string;
+}
+
+/** A note of a running tool, for dialects of the agent. */
+export interface ToolNoteEvent extends InternalEventBase {
+  readonly kind: "internal:tool-note";
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly data: unknown;
+  readonly timestamp: string;
 }
 
 /** The task asks its caller and waits. Servers recognize a waiting task by this event. */

@@ -7,6 +7,7 @@ import type {
   Metadata,
   ToolResult,
   TraceHeaders,
+  Turn,
 } from "@convoke/protocol";
 import type { JsonSchema } from "../model/model.ts";
 import { type OptionNames, checkOptions } from "./check-options.ts";
@@ -68,9 +69,8 @@ export interface ConfirmedCall<Input = unknown> {
   readonly toolName: string;
   readonly input: Input;
   readonly caller: Caller;
-  readonly taskId: string;
-  /** The conversation, for rules that depend on its settings. */
-  readonly contextId: string;
+  /** The task, and the message that started the turn. */
+  readonly turn: Pick<Turn, "task" | "message">;
 }
 
 export type Confirmation = "allow" | "ask" | "deny" | ApprovalWords;
@@ -80,7 +80,11 @@ export interface ApprovalWords {
   readonly title?: string;
   readonly prompt?: string;
   readonly risk?: "info" | "warning" | "danger";
-  /** What would happen, such as a diff. */
+  /**
+   * What would happen. The first part that can be shown is used: a text, or data with a `text`, or
+   * data with a file `path` and its content `before` and `after`. Other fields of data that an
+   * extension marks are kept for callers that know the extension.
+   */
   readonly preview?: readonly A2APart[];
 }
 
@@ -146,6 +150,11 @@ export type ToolEvent =
   | { readonly kind: "tool:event"; readonly event: AgentEvent }
   /** A source of its output. */
   | { readonly kind: "tool:source"; readonly url: string; readonly title?: string }
+  /**
+   * A note about the call in the log of the task. Neither the model nor plain callers see it;
+   * dialects of the agent may show it.
+   */
+  | { readonly kind: "tool:note"; readonly name: string; readonly data: unknown }
   /** Resources that other agents used on its behalf. */
   | { readonly kind: "tool:usage"; readonly used: DelegatedUsage }
   | { readonly kind: "tool:result"; readonly value: unknown }

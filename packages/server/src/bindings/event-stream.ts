@@ -233,7 +233,12 @@ export class SseFraming implements Framing {
     for (const entry of entries) {
       const text = entry.text(codec);
       if (text === undefined) continue;
-      frames += sseFrame(entry.seq, prefix, convert === undefined ? text : convert(text), suffix);
+      frames += sseFrame(
+        entry.cursor,
+        prefix,
+        convert === undefined ? text : convert(text),
+        suffix,
+      );
     }
     return frames;
   }
@@ -242,7 +247,7 @@ export class SseFraming implements Framing {
     const { codec, prefix, suffix } = this.#options;
     const text = entry.text(codec);
     if (text === undefined) return [];
-    const around = sseFrame(entry.seq, prefix, "", suffix);
+    const around = sseFrame(entry.cursor, prefix, "", suffix);
     const middle = around.length - suffix.length - FRAME_END.length;
     return [around.slice(0, middle), text, around.slice(middle)];
   }

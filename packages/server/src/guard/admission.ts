@@ -17,7 +17,7 @@ interface AdmissionParts {
 }
 
 /** The API that a request uses, as metrics show it. */
-type ApiName = "jsonrpc" | "rest" | "grpc" | "card" | "convoke";
+type ApiName = "jsonrpc" | "rest" | "grpc" | "card" | "coder" | "convoke";
 
 const OTHER = "other";
 

@@ -268,7 +268,7 @@ class GrpcFraming implements Framing {
     if (text === undefined) return NOTHING;
     const response = JSON.parse(text) as Record<string, Event>;
     for (const event of Object.values(response)) {
-      event.metadata = { ...event.metadata, [CURSOR]: String(entry.seq) };
+      event.metadata = { ...event.metadata, [CURSOR]: String(entry.cursor) };
     }
     return frameGrpcMessage(method.encodeResponse(response), allocate);
   }

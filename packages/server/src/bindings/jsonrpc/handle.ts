@@ -36,6 +36,7 @@ import {
 import type { Call, EventStreamSource } from "@convoke/engine";
 import { checkOperation, performOperation } from "../operations.ts";
 import type { App } from "../app.ts";
+import { handleCommandMethod, isCommandMethod } from "./commands.ts";
 import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
 
 /** What is known about a request so far, which determines the format of an error. */
@@ -91,6 +92,9 @@ async function respond(
           header(request, "accept"),
         );
     known.isStream = isStream03(opened.method);
+    if (app.engine.agent.commands !== undefined && isCommandMethod(opened.method)) {
+      return await handleCommandMethod(app, opened, { request, caller: scoped, admission });
+    }
     const { operation, codec } = openMethod(opened, requestedVersion(request), app.isStrict);
     known.codec = codec;
     await admission.start("jsonrpc", operation);
@@ -107,7 +111,7 @@ async function respond(
       request,
       lastEventId: header(request, "last-event-id"),
     });
-    if (outcome.kind === "events") return streamResponse(app, outcome.source, known);
+    if (outcome.kind === "events") return rpcStream(app, outcome.source, known);
     const confirms = operation === "createPushConfig" && version === "0.3" && app.confirmsPush;
     const value = confirms ? { ...(outcome.value as object), success: true } : outcome.value;
     return jsonResponse(200, resultText(known.id, JSON.stringify(value)));
@@ -116,7 +120,7 @@ async function respond(
       () => thrown,
       (limit: unknown) => limit,
     );
-    return errorResponse(admission.toError(error), known);
+    return rpcError(admission.toError(error), known);
   }
 }
 
@@ -127,7 +131,12 @@ function isStream03(method: string): boolean {
   return found.operation === "sendStreamingMessage" || found.operation === "subscribeToTask";
 }
 
-function streamResponse(app: App, source: EventStreamSource, { id, codec }: Known): HttpResponse {
+/** The response to a request whose result is a stream: each event is a response of its own. */
+export function rpcStream(
+  app: App,
+  source: EventStreamSource,
+  { id, codec }: Pick<Known, "id" | "codec">,
+): HttpResponse {
   const framing = new SseFraming({
     codec,
     prefix: resultPrefix(id),
@@ -138,7 +147,8 @@ function streamResponse(app: App, source: EventStreamSource, { id, codec }: Know
   return { status: 200, headers: SSE_HEADERS, body };
 }
 
-function checkContentType(contentType: string | undefined): void {
+/** Rejects a body that is not declared as JSON. */
+export function checkContentType(contentType: string | undefined): void {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === "application/json") return;
   const given = type === undefined ? "the request has no Content-Type" : `Content-Type is ${type}`;
@@ -193,7 +203,10 @@ export function codecFor(request: HttpRequest): Codec {
  * asked for a stream discard a successful response of another type and lose its error, so they get
  * the error as the only event of a stream.
  */
-function errorResponse(error: A2AError, { id, codec, isStream }: Known): HttpResponse {
+export function rpcError(
+  error: A2AError,
+  { id, codec, isStream }: Pick<Known, "id" | "codec" | "isStream">,
+): HttpResponse {
   const { transport, http } = error.row;
   const text = errorText(id, codec.encodeError(error));
   if (transport === true) return jsonResponse(http, text, retryHeaders(error));
