@@ -20,6 +20,7 @@ const TIDY = [
   "cards",
   "client",
   "client-tools",
+  "coder",
   "conformance",
   "drain",
   "engine",

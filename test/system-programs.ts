@@ -18,6 +18,9 @@ export const SYSTEM_PROGRAMS = {
     commands: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
     debian: "chromium",
   },
+  git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
+  /** Searches files. The coding agent uses it if it is there, under the same variable. */
+  ripgrep: { variable: "CONVOKE_RG", commands: ["rg"], debian: "ripgrep" },
   /** Runs a command in a pseudo-terminal. */
   script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
 } as const satisfies Readonly<Record<string, SystemProgram>>;

@@ -54,6 +54,8 @@ export { authRequired, inputRequired } from "./tools/interrupts.ts";
 export type {
   ApprovalWords,
   ConfirmRule,
+  Confirmation,
+  ConfirmedCall,
   Interrupt,
   InterruptAnswer,
   Tool,
