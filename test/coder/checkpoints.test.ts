@@ -62,6 +62,21 @@ describe("a checkpoint", () => {
     expect(treeOf(files.root)).toEqual(after);
   });
 
+  test("of a deleted folder has the ignored files and the repository in it", async () => {
+    const files = await TestWorkspace.with({
+      "dir/.gitignore": "*.log",
+      "dir/x.log": "x",
+      "dir/.git/config": "git",
+    });
+
+    await files.call("delete_file", { path: "dir", recursive: true });
+    const [checkpoint] = await files.checkpoints.list();
+    await files.checkpoints.restore(checkpoint!.id);
+
+    expect(readFileSync(join(files.root, "dir/x.log"), "utf8")).toBe("x");
+    expect(readFileSync(join(files.root, "dir/.git/config"), "utf8")).toBe("git");
+  });
+
   test("belongs to its conversation, and survives a restart", async () => {
     const files = await TestWorkspace.with({ "a.txt": "a", "b.txt": "b" });
     const edit = (path: string) => ({ path, edits: [{ oldText: path[0], newText: "changed" }] });

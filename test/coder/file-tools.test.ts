@@ -2,6 +2,7 @@ import {
   chmodSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -176,7 +177,7 @@ describe("write_file", () => {
     await files.call("write_file", { path: "a/b/c.txt", content: "new" });
 
     expect(readFileSync(join(files.root, "a/b/c.txt"), "utf8")).toBe("new");
-    expect(files.actions.at(-1)).toMatchObject({ tool: "write_file", kind: "create" });
+    expect(files.actions.at(-1)).toMatchObject({ tool: "write_file", kind: "edit" });
   });
 
   test("replaces a file only if this conversation has read it, also after a restart", async () => {
@@ -192,6 +193,33 @@ describe("write_file", () => {
     await restarted.call("write_file", write);
 
     expect(readFileSync(join(files.root, "a.txt"), "utf8")).toBe("new");
+  });
+
+  test("keeps line endings and byte order mark, whether or not the model writes them", async () => {
+    for (const content of ["one\ntwo\n", "\uFEFFone\r\ntwo\r\n"]) {
+      const files = await TestWorkspace.with({ "a.txt": "\uFEFFone\r\n" });
+      await files.call("read_file", { path: "a.txt" });
+
+      await files.call("write_file", { path: "a.txt", content });
+
+      expect(readFileSync(join(files.root, "a.txt"), "utf8")).toBe("\uFEFFone\r\ntwo\r\n");
+    }
+  });
+
+  test("creates a file again that was deleted or moved meanwhile, once that is known", async () => {
+    const files = await TestWorkspace.with({ "a.txt": "a", "b.txt": "b" });
+    for (const path of ["a.txt", "b.txt"]) await files.call("read_file", { path });
+    rmSync(join(files.root, "a.txt"));
+    await files.call("move_file", { from: "b.txt", to: "c.txt" });
+
+    await expect(files.call("write_file", { path: "a.txt", content: "x" })).rejects.toThrow(
+      "a.txt was deleted since it was read",
+    );
+    await files.call("write_file", { path: "a.txt", content: "x" });
+    await files.call("write_file", { path: "b.txt", content: "y" });
+
+    expect(readFileSync(join(files.root, "a.txt"), "utf8")).toBe("x");
+    expect(readFileSync(join(files.root, "c.txt"), "utf8")).toBe("b");
   });
 
   test("writes through a link inside the workspace, and leaves the link in place", async () => {
@@ -322,6 +350,21 @@ describe("the policy", () => {
         { kind: "text", text: diff, mediaType: "text/x-diff" },
       ],
     });
+  });
+
+  test("sees everything in a folder that would be moved or deleted", async () => {
+    const files = await TestWorkspace.with(
+      { "dir/.git/hooks/x": "", "dir/.gitignore": ".env", "dir/.env": "" },
+      ({ paths }) => (paths.some((path) => path.endsWith("/.env")) ? "deny" : "allow"),
+    );
+
+    for (const [name, input] of [
+      ["delete_file", { path: "dir", recursive: true }],
+      ["move_file", { from: "dir", to: "other" }],
+    ] as const) {
+      await expect(files.call(name, input)).rejects.toThrow("does not allow it");
+      expect(files.actions.at(-1)!.paths).toContain(join(files.root, "dir/.git/hooks/x"));
+    }
   });
 
   test("can deny a call even after it was approved", async () => {

@@ -55,7 +55,6 @@ export type {
   ApprovalWords,
   ConfirmRule,
   Confirmation,
-  ConfirmedCall,
   Interrupt,
   InterruptAnswer,
   Tool,

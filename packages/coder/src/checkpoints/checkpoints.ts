@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import type { Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
 import { InOrder } from "../workspace/in-order.ts";
@@ -70,13 +70,6 @@ export class Checkpoints {
       await this.#prune();
       return checkpoint;
     });
-  }
-
-  /** Records a file or a folder that is about to move, and all paths that it will have then. */
-  async beforeMove(from: string, to: string, facts: ChangeFacts): Promise<Checkpoint> {
-    const moved = await this.#recorder.pathsIn(from);
-    const newPaths = moved.map((path) => join(to, relative(from, path)));
-    return this.beforeChange([from, ...newPaths], facts);
   }
 
   /** Records all files that are not ignored, before something that may change any of them. */

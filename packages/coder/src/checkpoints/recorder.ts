@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { dirname, relative, sep } from "node:path";
-import { listFiles } from "../search/search-files.ts";
+import { listFiles, pathsIn } from "../search/search-files.ts";
 import { type Entry, entryAt, readContent } from "../workspace/files.ts";
 import { isIgnored } from "../workspace/walk.ts";
 import type { Place, Workspace } from "../workspace/workspace.ts";
@@ -54,29 +54,17 @@ export class Recorder {
       const place = this.#workspace.placeAt(path);
       const type = await recording.add(place);
       if (type === "missing") await this.#addMissingParents(place, recording);
-      const [, ...inner] = type === "folder" ? await this.pathsIn(path) : [];
+      const inner = type === "folder" ? await pathsIn(this.#workspace, place) : [];
       await recording.addAll(inner.map((one) => this.#workspace.placeAt(one)));
     }
     return recording.done((path) => this.#isIgnored(path));
-  }
-
-  /** A path, and if it is a folder the paths of everything in it, including what is ignored. */
-  async pathsIn(path: string): Promise<readonly string[]> {
-    const place = this.#workspace.placeAt(path);
-    const paths = [path];
-    if ((await entryAt(place)).type !== "folder") return paths;
-    const all = { respectIgnores: false, folders: true };
-    for await (const batch of listFiles(this.#workspace, place, all)) {
-      paths.push(...batch.map((entry) => entry.path));
-    }
-    return paths;
   }
 
   /** Records everything that is not ignored. */
   async recordAll(signal?: AbortSignal): Promise<Recorded> {
     const recording = this.#begin();
     for (const root of this.#workspace.roots) {
-      const all = { respectIgnores: true, folders: true, signal };
+      const all = { leaveOut: "ignored", folders: true, signal } as const;
       for await (const batch of listFiles(this.#workspace, this.#workspace.placeAt(root), all)) {
         await recording.addAll(batch.map((entry) => this.#workspace.placeAt(entry.path)));
         if (recording.isPartial) break;

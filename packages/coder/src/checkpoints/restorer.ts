@@ -120,7 +120,7 @@ export class Restorer {
   async #createdSince({ states, skipped }: EarlierState): Promise<States> {
     const created = new Map<string, EntryState>();
     for (const root of this.#workspace.roots) {
-      const all = { respectIgnores: true, folders: true };
+      const all = { leaveOut: "ignored", folders: true } as const;
       for await (const batch of listFiles(this.#workspace, this.#workspace.placeAt(root), all)) {
         for (const { path } of batch) {
           const shown = this.#workspace.show(path);

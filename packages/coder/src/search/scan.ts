@@ -1,5 +1,5 @@
 import { globFilter } from "../workspace/glob.ts";
-import { readFileSyncAt, visitFile, walk } from "../workspace/walk.ts";
+import { type LeaveOut, readFileSyncAt, visitFile, walk } from "../workspace/walk.ts";
 import { type FileMatches, type LineQuery, lineSearch } from "./line-search.ts";
 
 /** Work for a scan of a folder. It is plain data, so that it can be given to a worker thread. */
@@ -17,7 +17,7 @@ interface JobBase {
 /** Lists files and links; with `folders` the folders too. */
 interface ListJob extends JobBase {
   readonly kind: "list";
-  readonly respectIgnores: boolean;
+  readonly leaveOut: LeaveOut;
   readonly folders?: boolean;
 }
 
@@ -56,10 +56,10 @@ export function* scan(job: ScanJob): Generator<ScanBatch> {
 }
 
 function* list(job: ListJob): Generator<ScanBatch> {
-  const { base, start, respectIgnores, folders = false } = job;
+  const { base, start, leaveOut, folders = false } = job;
   const isWanted = pathFilter(job);
   let entries: ListedEntry[] = [];
-  for (const { path, type } of walk(base, { respectIgnores, start })) {
+  for (const { path, type } of walk(base, { leaveOut, start })) {
     if (type === "folder" && !folders) continue;
     if (!isWanted(path)) continue;
     entries.push({ path, type });
@@ -72,7 +72,7 @@ function* list(job: ListJob): Generator<ScanBatch> {
 
 function* searchTree(job: SearchJob): Generator<ScanBatch> {
   const search = new FileSearch(job);
-  for (const { path, type, at } of walk(job.base, { respectIgnores: true, start: job.start })) {
+  for (const { path, type, at } of walk(job.base, { leaveOut: "ignored", start: job.start })) {
     if (type !== "file") continue;
     const batch = search.file(path, at);
     if (batch !== undefined) yield batch;

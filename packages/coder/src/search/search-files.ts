@@ -2,6 +2,7 @@ import { relative, sep } from "node:path";
 import { entryAt } from "../workspace/files.ts";
 import { Folder } from "../workspace/folder.ts";
 import { describeFailure } from "../workspace/workspace-error.ts";
+import type { LeaveOut } from "../workspace/walk.ts";
 import type { Place, Workspace } from "../workspace/workspace.ts";
 import { type FileMatches, type LineQuery, lineExpression } from "./line-search.ts";
 import { findCandidates, findRipgrep } from "./ripgrep.ts";
@@ -61,8 +62,7 @@ export async function* searchFiles(
 }
 
 export interface ListOptions {
-  /** Leaves out what ignore files exclude. */
-  readonly respectIgnores: boolean;
+  readonly leaveOut: LeaveOut;
   /** Only what matches, by its path relative to the place. */
   readonly glob?: string | undefined;
   /** Lists folders in addition to files and links. */
@@ -76,14 +76,24 @@ export async function* listFiles(
   place: Place,
   options: ListOptions,
 ): AsyncGenerator<readonly ListedEntry[]> {
-  const { respectIgnores, glob, folders = false, signal } = options;
+  const { leaveOut, glob, folders = false, signal } = options;
   yield* inRoot(workspace, place, async function* ({ base, root, start }) {
-    const list = { base, start, respectIgnores, folders, ...(glob !== undefined && { glob }) };
+    const list = { base, start, leaveOut, folders, ...(glob !== undefined && { glob }) };
     for await (const batch of startScan({ kind: "list", ...list }, { signal })) {
       if (batch.kind !== "listed") continue;
       yield batch.entries.map((entry) => ({ ...entry, path: `${root}/${entry.path}` }));
     }
   });
+}
+
+/** The real paths of everything in a folder. */
+export async function pathsIn(workspace: Workspace, folder: Place): Promise<readonly string[]> {
+  const paths: string[] = [];
+  const all = { leaveOut: "nothing", folders: true } as const;
+  for await (const batch of listFiles(workspace, folder, all)) {
+    paths.push(...batch.map(({ path }) => path));
+  }
+  return paths;
 }
 
 interface ScanStart {

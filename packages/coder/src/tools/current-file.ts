@@ -40,9 +40,14 @@ export async function checkUnchanged(
       `${place.shown} exists and has not been read in this conversation. Read it first.`,
     );
   }
-  if (bytes !== undefined && sha256(bytes) === known) return;
-  const what = bytes === undefined ? "was deleted" : "has changed";
+  if (bytes === undefined) {
+    await seen.set(contextId, place.path, undefined);
+    throw new WorkspaceError(
+      `${place.shown} was deleted since it was read in this conversation. Repeat the call if it should be created again.`,
+    );
+  }
+  if (sha256(bytes) === known) return;
   throw new WorkspaceError(
-    `${place.shown} ${what} since it was read in this conversation. Read it again, then repeat the change if it is still right.`,
+    `${place.shown} has changed since it was read in this conversation. Read it again, then repeat the change if it is still right.`,
   );
 }

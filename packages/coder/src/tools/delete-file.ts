@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { pathsIn } from "../search/search-files.ts";
 import { entryAt, readContent, removeFile, removeTree } from "../workspace/files.ts";
 import { decodeText } from "../workspace/text-file.ts";
 import type { Place } from "../workspace/workspace.ts";
@@ -34,7 +35,7 @@ export const deleteFile = (scope: FileToolScope) =>
       const change = type === "file" ? await contentOf(place, scope.maxFileBytes) : undefined;
       return {
         kind: "delete",
-        paths: [place.path],
+        paths: [place.path, ...(isFolder ? await pathsIn(scope.workspace, place) : [])],
         title: `Delete ${place.shown}`,
         risk: isFolder ? "danger" : "warning",
         ...(change

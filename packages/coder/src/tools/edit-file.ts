@@ -47,7 +47,7 @@ export const editFile = (scope: FileToolScope) =>
       const before = text?.text;
       const after = applyEdits(place.shown, before, edits);
       return {
-        kind: before === undefined ? "create" : "edit",
+        kind: "edit",
         paths: [place.path],
         title: `Edit ${place.shown}`,
         change: { path: place.shown, before, after },

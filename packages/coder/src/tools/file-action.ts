@@ -5,8 +5,12 @@ import type { Confirmation } from "@convoke/runtime";
 export interface FileAction {
   /** The name of the tool. */
   readonly tool: string;
-  readonly kind: "read" | "list" | "search" | "create" | "edit" | "move" | "delete";
-  /** The absolute paths that it reads or changes, without links. */
+  /** Listing and searching are reading, and creating a file is editing. */
+  readonly kind: "read" | "edit" | "move" | "delete";
+  /**
+   * The absolute paths that it reads or changes, without links. If a folder is moved or deleted,
+   * also those of everything in it.
+   */
   readonly paths: readonly string[];
   readonly caller: Caller;
   /** What would change: the old and the new content as data, and a unified diff as text. */

@@ -56,8 +56,6 @@ export interface FileToolDefinition<Input extends TObject, Plan extends PlannedA
   ): Promise<string> | AsyncGenerator<ToolYield, string | undefined>;
 }
 
-const CHANGES: ReadonlySet<FileAction["kind"]> = new Set(["create", "edit", "move", "delete"]);
-
 /** The longest diff in the text of an approval, in characters. */
 const MAX_PROMPT = 8000;
 
@@ -100,7 +98,7 @@ export function fileTool<Input extends TObject, Plan extends PlannedAction>(
     context: ToolContext,
   ): AsyncGenerator<ToolYield, string | undefined> {
     const plan = await definition.plan(input);
-    if (CHANGES.has(plan.kind)) {
+    if (plan.kind !== "read") {
       return scope.order.run(async () => {
         const latest = await definition.plan(input);
         await permit(latest, context);

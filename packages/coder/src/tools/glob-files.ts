@@ -33,11 +33,12 @@ export const globFiles = (scope: FileToolScope) =>
     plan: async ({ pattern, path = "." }) => {
       globFilter(pattern);
       const place = await scope.workspace.resolve(path);
-      return { kind: "list", paths: [place.path], title: `Find ${pattern}`, place };
+      return { kind: "read", paths: [place.path], title: `Find ${pattern}`, place };
     },
     run: async ({ pattern, includeIgnored = false }, { place }, { signal }) => {
       const paths: string[] = [];
-      const options = { respectIgnores: !includeIgnored, glob: pattern, signal };
+      const leaveOut = includeIgnored ? ".git" : "ignored";
+      const options = { leaveOut, glob: pattern, signal } as const;
       for await (const batch of listFiles(scope.workspace, place, options)) {
         paths.push(...batch.map((entry) => scope.workspace.show(entry.path)));
         if (paths.length > MAX_PATHS) break;

@@ -3,6 +3,8 @@ import { type Entry, entriesIn } from "../workspace/files.ts";
 import { type FileToolScope, fileTool } from "./file-tool.ts";
 import { clipped } from "./output-limit.ts";
 
+const MAX_ENTRIES = 2000;
+
 const Input = Type.Object(
   {
     path: Type.Optional(Type.String({ description: "The folder. Default: the workspace itself." })),
@@ -19,13 +21,13 @@ export const listDirectory = (scope: FileToolScope) =>
     input: Input,
     plan: async ({ path = "." }) => {
       const place = await scope.workspace.resolve(path);
-      return { kind: "list", paths: [place.path], title: `List ${place.shown}`, place };
+      return { kind: "read", paths: [place.path], title: `List ${place.shown}`, place };
     },
     run: async (_input, { place }) => {
-      const entries = await entriesIn(place);
-      if (entries.length === 0) return "[the folder is empty]";
+      const { entries, total } = await entriesIn(place, MAX_ENTRIES);
+      if (total === 0) return "[the folder is empty]";
       const { text, count } = clipped(entries.map(({ name, entry }) => describe(name, entry)));
-      return count === entries.length ? text : `${text}\n[${entries.length - count} more entries]`;
+      return count === total ? text : `${text}\n[${total - count} more entries]`;
     },
   });
 

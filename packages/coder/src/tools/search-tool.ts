@@ -50,7 +50,7 @@ export const searchFiles = (scope: FileToolScope) =>
     plan: async (input) => {
       lineExpression(queryOf(input));
       const place = await scope.workspace.resolve(input.path ?? ".");
-      return { kind: "search", paths: [place.path], title: `Search ${place.shown}`, place };
+      return { kind: "read", paths: [place.path], title: `Search ${place.shown}`, place };
     },
     async *run(input, { place }, { signal, caller }) {
       const { glob, limit = DEFAULT_MATCHES } = input;

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { writeContent } from "../workspace/files.ts";
-import { PLAIN, encodeText } from "../workspace/text-file.ts";
-import { type CurrentFile, checkUnchanged, currentFile } from "./current-file.ts";
+import { PLAIN, type TextFormat, encodeText } from "../workspace/text-file.ts";
+import { checkUnchanged, currentFile } from "./current-file.ts";
 import { type FileToolScope, fileTool } from "./file-tool.ts";
 
 const Input = Type.Object(
@@ -21,21 +21,24 @@ export const writeFile = (scope: FileToolScope) =>
     input: Input,
     plan: async ({ path, content }) => {
       const file = await currentFile(scope, path);
-      const { place, text } = file;
+      const { place, bytes, text } = file;
+      const isNew = bytes === undefined;
+      const format = text?.format ?? PLAIN;
+      const after = normalized(content, format);
       return {
-        kind: file.bytes === undefined ? "create" : "edit",
+        kind: "edit",
         paths: [place.path],
-        title: `${file.bytes === undefined ? "Create" : "Replace"} ${place.shown}`,
-        ...(isText(file) && {
-          change: { path: place.shown, before: text?.text, after: content },
-        }),
+        title: `${isNew ? "Create" : "Replace"} ${place.shown}`,
+        ...(isNew || text !== undefined
+          ? { change: { path: place.shown, before: text?.text, after } }
+          : { prompt: `${place.shown} is binary. It is replaced by ${after.length} characters.` }),
         file,
+        after: encodeText(after, format),
       };
     },
-    run: async ({ content }, { file }, { contextId, taskId }) => {
-      const { place, bytes: before, text } = file;
+    run: async (_input, { file, after }, { contextId, taskId }) => {
+      const { place, bytes: before } = file;
       await checkUnchanged(scope, contextId, file, { mustBeSeen: true });
-      const after = encodeText(content, text?.format ?? PLAIN);
       const label = `write_file ${place.shown}`;
       await scope.checkpoints.beforeChange([place.path], { label, contextId, taskId });
       await writeContent(place, after);
@@ -44,7 +47,8 @@ export const writeFile = (scope: FileToolScope) =>
     },
   });
 
-/** A missing file counts as an empty text. */
-function isText({ bytes, text }: CurrentFile): boolean {
-  return bytes === undefined || text !== undefined;
+/** The content as the text of a file in this format, which models may or may not have kept. */
+function normalized(content: string, { lineEnding, hasByteOrderMark }: TextFormat): string {
+  const bare = hasByteOrderMark ? content.replace(/^\uFEFF/, "") : content;
+  return lineEnding === "\r\n" ? bare.replaceAll("\r\n", "\n") : bare;
 }

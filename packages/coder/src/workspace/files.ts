@@ -118,19 +118,23 @@ export async function moveEntry(from: Place, to: Place): Promise<void> {
   });
 }
 
-/** The names in a folder, sorted, with what each of them is. */
-export async function entriesIn(
-  place: Place,
-): Promise<readonly { readonly name: string; readonly entry: Entry }[]> {
+export interface FolderContent {
+  /** The first entries, sorted by name. */
+  readonly entries: readonly { readonly name: string; readonly entry: Entry }[];
+  /** How many there are in all. */
+  readonly total: number;
+}
+
+/** What is in a folder. Of at most `limit` entries it is found out what they are. */
+export async function entriesIn(place: Place, limit: number): Promise<FolderContent> {
   try {
     return await withFolder(Folder.open(place.path), async (folder) => {
       const names = (await readdir(folder.base)).toSorted();
-      return Promise.all(
-        names.map(async (name) => ({
-          name,
-          entry: await entryIn(folder, name).catch(() => ({ type: "other" }) as const),
-        })),
-      );
+      const entries = names.slice(0, limit).map(async (name) => ({
+        name,
+        entry: await entryIn(folder, name).catch(() => ({ type: "other" }) as const),
+      }));
+      return { entries: await Promise.all(entries), total: names.length };
     });
   } catch (error) {
     throw describeFailure(error, place.shown);

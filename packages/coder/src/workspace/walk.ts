@@ -6,6 +6,7 @@ import {
   fstatSync,
   openSync,
   readFileSync,
+  readSync,
   readdirSync,
   realpathSync,
 } from "node:fs";
@@ -28,9 +29,11 @@ export interface WalkedEntry {
   readonly at: string;
 }
 
+/** What a walk leaves out: `ignored` stands for `.git` and what ignore files exclude. */
+export type LeaveOut = "ignored" | ".git" | "nothing";
+
 export interface WalkOptions {
-  /** Leaves out what ignore files exclude. `.git` is always left out. */
-  readonly respectIgnores: boolean;
+  readonly leaveOut: LeaveOut;
   /**
    * The folder to walk, relative to `base`; the ignore files above it count too. It is walked even
    * if it is ignored itself. By default all of `base`.
@@ -46,8 +49,9 @@ export interface WalkOptions {
  * @param base the path that addresses the opened folder; see `Folder`
  */
 export function* walk(base: string, options: WalkOptions): Generator<WalkedEntry> {
-  const { respectIgnores, start = "" } = options;
-  const top = { base, path: "", rules: respectIgnores ? IgnoreRules.none : undefined };
+  const { leaveOut, start = "" } = options;
+  const rules = leaveOut === "ignored" ? IgnoreRules.none : undefined;
+  const top = { base, path: "", rules, leaveOut };
   const names = start === "" ? [] : start.split("/");
   yield* walkTo(top, names);
 }
@@ -59,13 +63,14 @@ interface OpenFolder {
   readonly path: string;
   /** The rules of the folders above it; undefined if all files count. */
   readonly rules: IgnoreRules | undefined;
+  readonly leaveOut: LeaveOut;
 }
 
 /** Goes down to the folder to start at, and walks it. */
 function* walkTo(folder: OpenFolder, names: readonly string[]): Generator<WalkedEntry> {
   const [name, ...rest] = names;
   if (name === undefined) return yield* walkFolder(folder);
-  const { base, path, rules } = folder;
+  const { base, path, rules, leaveOut } = folder;
   const opened = openFolderSync(`${base}/${name}`);
   if (opened === undefined) return undefined;
   try {
@@ -73,6 +78,7 @@ function* walkTo(folder: OpenFolder, names: readonly string[]): Generator<Walked
       base: opened.base,
       path: join(path, name),
       rules: rules && rulesIn(rules, folder),
+      leaveOut,
     };
     yield* walkTo(inner, rest);
   } finally {
@@ -81,19 +87,19 @@ function* walkTo(folder: OpenFolder, names: readonly string[]): Generator<Walked
   return undefined;
 }
 
-function* walkFolder({ base, path, rules: above }: OpenFolder): Generator<WalkedEntry> {
+function* walkFolder({ base, path, rules: above, leaveOut }: OpenFolder): Generator<WalkedEntry> {
   const entries = readEntries(base);
   const names = new Set(entries.map(({ name }) => name));
   const rules = above && rulesIn(above, { base, path }, (name) => names.has(name));
   for (const entry of entries) {
     const { name } = entry;
     const type = typeOf(entry);
-    if (type === undefined || isLeftOut(name)) continue;
+    if (type === undefined || (leaveOut !== "nothing" && isLeftOut(name))) continue;
     const inner = join(path, name);
     if (rules?.ignores(inner, type === "folder") === true) continue;
     const at = `${base}/${name}`;
     yield { path: inner, type, at };
-    if (type === "folder") yield* walkOpened(at, { path: inner, rules });
+    if (type === "folder") yield* walkOpened(at, { path: inner, rules, leaveOut });
   }
 }
 
@@ -190,9 +196,12 @@ function openFolderSync(at: string): OpenedFolder | undefined {
   return undefined;
 }
 
+/** Most files fit into it, and are read with one call. */
+const scratch = Buffer.alloc(64 * 1024);
+
 /**
  * Reads a regular file that is not a link; undefined if it is gone, larger than the limit, or
- * something else.
+ * something else. The bytes are valid until the next call.
  */
 export function readFileSyncAt(at: string, maxBytes: number): Buffer | undefined {
   let fd: number;
@@ -202,9 +211,10 @@ export function readFileSyncAt(at: string, maxBytes: number): Buffer | undefined
     return undefined;
   }
   try {
+    const length = readSync(fd, scratch, 0, scratch.length, 0);
+    if (length < scratch.length) return length > maxBytes ? undefined : scratch.subarray(0, length);
     const stats = fstatSync(fd);
-    if (!stats.isFile() || stats.size > maxBytes) return undefined;
-    return readFileSync(fd);
+    return stats.isFile() && stats.size <= maxBytes ? readFileSync(fd) : undefined;
   } catch {
     return undefined;
   } finally {
