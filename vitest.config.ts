@@ -26,6 +26,7 @@ const TIDY = [
   "cards",
   "client",
   "client-tools",
+  "coder",
   "coder-wire",
   "conformance",
   "drain",

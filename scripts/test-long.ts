@@ -13,6 +13,7 @@ const LONG_FORMS = [
   "push",
   "model",
   "resume",
+  "coder",
   "properties",
   "fuzz",
   "shell",

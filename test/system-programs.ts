@@ -20,6 +20,9 @@ export const SYSTEM_PROGRAMS = {
   },
   /** Isolates the commands of the coding agent. The product finds it with the same variable. */
   bubblewrap: { variable: "CONVOKE_BWRAP", commands: ["bwrap"], debian: "bubblewrap" },
+  git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
+  /** Searches files. The coding agent uses it if it is there, under the same variable. */
+  ripgrep: { variable: "CONVOKE_RG", commands: ["rg"], debian: "ripgrep" },
   /** Runs a command in a pseudo-terminal. */
   script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
   /** Shows which programs a process starts. */

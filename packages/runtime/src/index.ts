@@ -57,6 +57,7 @@ export { authRequired, inputRequired } from "./tools/interrupts.ts";
 export type {
   ApprovalWords,
   ConfirmRule,
+  Confirmation,
   Interrupt,
   InterruptAnswer,
   Tool,

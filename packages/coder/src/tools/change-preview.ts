@@ -1,0 +1,52 @@
+import type { A2APart } from "@convoke/protocol";
+import { createTwoFilesPatch } from "diff";
+
+/** The content of one file before and after a change. Undefined: there is no such file then. */
+export interface ContentChange {
+  /** The path for people. */
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Longer contents are not in the preview, only their diff, in characters. */
+const MAX_CONTENT = 256 * 1024;
+
+const MAX_DIFF = 64 * 1024;
+
+/** A diff that takes longer is left out. */
+const DIFF_TIMEOUT_MS = 1000;
+
+/** The unified diff of a change, within a limit of characters. */
+export function unifiedDiff({ path, before, after }: ContentChange, limit = MAX_DIFF): string {
+  const from = before === undefined ? "/dev/null" : `a/${path}`;
+  const to = after === undefined ? "/dev/null" : `b/${path}`;
+  const options = { context: 3, timeout: DIFF_TIMEOUT_MS };
+  const diff = createTwoFilesPatch(
+    from,
+    to,
+    before ?? "",
+    after ?? "",
+    undefined,
+    undefined,
+    options,
+  );
+  if (diff === undefined) return `${path}: most of the file changes; there is no short diff`;
+  const text = diff.replace(/^=+\n/, "");
+  return text.length <= limit
+    ? text
+    : `${text.slice(0, limit)}\n[the rest of the diff is left out]`;
+}
+
+/** The parts that show a change: its contents, unless they are long, and its diff. */
+export function previewOf(change: ContentChange): readonly A2APart[] {
+  const { path, before, after } = change;
+  const text: A2APart = { kind: "text", text: unifiedDiff(change), mediaType: "text/x-diff" };
+  if ((before?.length ?? 0) + (after?.length ?? 0) > MAX_CONTENT) return [text];
+  const data = {
+    path,
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+  };
+  return [{ kind: "data", data }, text];
+}
