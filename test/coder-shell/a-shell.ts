@@ -102,5 +102,6 @@ function aContext(): ToolContext {
     caller: { owner: "ann" } as ToolContext["caller"],
     trace: { traceId: "0", traceparent: "0" },
     answers: new Map(),
+    credentials: new Map(),
   };
 }

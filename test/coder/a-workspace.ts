@@ -5,6 +5,7 @@ import {
   Workspace,
   createFileTools,
 } from "@convoke/coder";
+import type { Turn } from "@convoke/protocol";
 import type { ApprovalWords, Tool, ToolContext } from "@convoke/runtime";
 import { realpathSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -103,6 +104,7 @@ export class TestWorkspace {
   async confirm(name: string, input: object): Promise<string | ApprovalWords> {
     const { confirm } = this.tools.get(name)!;
     if (typeof confirm === "string") return confirm;
-    return confirm({ toolName: name, input, caller: CALLER });
+    const turn = { task: { id: "t", contextId: "c" } } as Turn;
+    return confirm({ toolName: name, input, caller: CALLER, turn });
   }
 }

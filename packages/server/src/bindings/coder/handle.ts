@@ -53,11 +53,7 @@ export async function handleCoder(
     return await HANDLERS[operation](app, { ...matched, caller }, admission);
   } catch (thrown) {
     const error = admission.toError(thrown);
-    const isUnknown = error.reason === "Unauthenticated";
-    return errorJson(error.row.http, error.message, {
-      ...(isUnknown && { "www-authenticate": app.guard.challengeFor(request) }),
-      ...retryHeaders(error),
-    });
+    return errorJson(error.row.http, error.message, retryHeaders(error));
   }
 }
 
