@@ -108,6 +108,7 @@ const TYPES = [
   "ToolDefinition",
   "ToolEvent",
   "ToolTrace",
+  "TracingOptions",
   "Usage",
 ];
 
