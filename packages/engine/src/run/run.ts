@@ -10,7 +10,6 @@ import {
   type TaskState,
   type TraceContext,
   type TracingOptions,
-  type Turn,
   agentMessage,
   isInterrupted,
   isTerminal,
@@ -18,7 +17,7 @@ import {
 import { wakeTimeAfter } from "../task/task-clock.ts";
 import { type Limits, OutputLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
-import { Parking, type TurnFacts, createTurn } from "./turn.ts";
+import { Parking, type TracedTurn, type TurnFacts, createTurn } from "./turn.ts";
 import type { Replay } from "./replay.ts";
 import { RunSpan } from "./run-span.ts";
 import { createStatusEvent, traceFields } from "../task/status.ts";
@@ -54,7 +53,7 @@ export class Run {
   /** Resolves when the agent has ended and its last event is committed or refused. */
   readonly ended: Promise<void>;
   readonly #options: RunOptions;
-  readonly #turn: Turn;
+  readonly #turn: TracedTurn;
   readonly #abort = new AbortController();
   readonly #replay: Replay | undefined;
   readonly #limits: OutputLimits;
@@ -78,7 +77,7 @@ export class Run {
     this.#turn = createTurn(live, facts, {
       now,
       signal: this.#abort.signal,
-      trace: () => this.#span.trace ?? facts.trace,
+      trace: this.#span.trace ?? facts.trace,
       tracing: options.tracing,
       park: (_until, recall) => this.#park(recall),
       durable: () => this.#durable(),
@@ -123,6 +122,7 @@ export class Run {
    */
   resume(answer: Message | undefined, request?: TraceContext): void {
     this.#span.begin(request);
+    if (this.#span.trace !== undefined) this.#turn.trace = this.#span.trace;
     this.#parking.resume(answer);
   }
 

@@ -39,13 +39,16 @@ export interface TurnFacts {
 interface TurnHooks {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  readonly trace: () => TraceContext | undefined;
+  readonly trace: TraceContext | undefined;
   readonly tracing: TracingOptions;
   readonly park: Turn["park"];
   readonly durable: Turn["durable"];
 }
 
-export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): Turn {
+/** A turn whose trace its run updates, because each stretch of work has a span of its own. */
+export type TracedTurn = Omit<Turn, "trace"> & { trace?: TraceContext };
+
+export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): TracedTurn {
   const { turn, attempt, task, message, conversation, journal, caller } = facts;
   const { extensions } = facts;
   const skill = extensions.has(EXTENSIONS.skill.uri) ? chosenSkill(message) : undefined;
@@ -59,10 +62,7 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     caller,
     extensions,
     ...(skill !== undefined && { skill }),
-    // Each stretch of work has a span of its own.
-    get trace() {
-      return hooks.trace();
-    },
+    ...(hooks.trace && { trace: hooks.trace }),
     tracing: hooks.tracing,
     signal: hooks.signal,
     inbox: live.inbox,

@@ -1,4 +1,5 @@
 // Spans of OpenTelemetry. No other folder of the product uses its API.
+export { isTracing } from "./opentelemetry.ts";
 export {
   Span,
   type SpanAttributes,

@@ -133,7 +133,7 @@ export interface Turn {
    * The trace to continue in requests to other services: that of the caller, if it sent one, and the
    * span of this run in it, if the process has an OpenTelemetry SDK.
    */
-  readonly trace?: TraceContext | undefined;
+  readonly trace?: TraceContext;
   /** What spans of this run may contain. Default: no content. */
   readonly tracing?: TracingOptions;
   /** Aborts when the task is canceled, or when the server stops: then its reason is a `ServerStopping`. */

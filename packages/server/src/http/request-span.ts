@@ -1,5 +1,11 @@
 import { type A2AError, type OperationName, REST_ROUTES } from "@convoke/protocol";
-import { type Span, type SpanAttributes, activeTrace, startSpan } from "@convoke/engine/tracing";
+import {
+  type Span,
+  type SpanAttributes,
+  activeTrace,
+  isTracing,
+  startSpan,
+} from "@convoke/engine/tracing";
 import {
   type ByteStream,
   type HttpRequest,
@@ -14,6 +20,7 @@ import {
  * request stays as it is.
  */
 export function withSpan(request: HttpRequest): HttpRequest {
+  if (!isTracing()) return request;
   const span = startSpan(request.method, {
     kind: "server",
     parent: activeTrace() === undefined ? clientTrace(request) : undefined,
