@@ -249,7 +249,7 @@ test(
       }
     }
   },
-  30_000 * Math.max(1, RUNS / 10),
+  60_000 * Math.max(1, RUNS / 6),
 );
 
 test(
