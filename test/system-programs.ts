@@ -20,6 +20,8 @@ export const SYSTEM_PROGRAMS = {
   },
   /** Runs a command in a pseudo-terminal. */
   script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
+  /** A terminal whose screen can be read. */
+  tmux: { variable: "TMUX_PATH", commands: ["tmux"], debian: "tmux" },
 } as const satisfies Readonly<Record<string, SystemProgram>>;
 
 export type ProgramName = keyof typeof SYSTEM_PROGRAMS;
