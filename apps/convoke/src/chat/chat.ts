@@ -137,11 +137,27 @@ export class Chat {
       if (typeof typed === "string" && /^\/(?!\/)/.test(typed)) {
         return await runChatCommand(typed, this);
       }
-      if (typeof typed !== "string" || typed.trim() !== "") await this.say(this.#meant(typed));
+      if (typeof typed !== "string" || typed.trim() !== "") await this.#answerOrSay(typed);
       else if (pending?.question.kind === "auth-required") await this.look();
       return true;
     } catch (error) {
       return this.#explain(error);
+    }
+  }
+
+  /**
+   * Sends what was typed. If the agent rejects an answer, for example because the approval has
+   * expired or was decided elsewhere, a person sees what the task waits for now.
+   */
+  async #answerOrSay(typed: Typed): Promise<void> {
+    const { pending } = this;
+    try {
+      await this.say(this.#meant(typed));
+    } catch (error) {
+      const isRejected = error instanceof RemoteError && error.httpStatus !== 401;
+      if (pending === undefined || !this.#face.isPerson || !isRejected) throw error;
+      this.#explain(error);
+      await this.look();
     }
   }
 

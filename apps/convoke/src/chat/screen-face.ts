@@ -195,12 +195,14 @@ export class ScreenFace implements ChatFace, DecisionUi {
       const input = await this.line([span("✎ ", "yellow")], "Enter runs it. Esc goes back.");
       return typeof input === "object" ? input.text : undefined;
     }
-    // The editor needs the whole terminal.
+    // The editor needs the whole terminal, and Ctrl+C in it is not meant for us.
     this.#painter.close();
     this.#keyboard.close();
+    const giveBack = this.#options.io.onInterrupt(() => undefined);
     try {
       return await editExternally(command, text, extension);
     } finally {
+      giveBack();
       this.#keyboard.open();
       this.#paint();
     }

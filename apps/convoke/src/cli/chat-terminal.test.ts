@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "@convoke/client";
 import { createJsonLogger } from "@convoke/engine";
 import type { Agent } from "@convoke/protocol";
 import { defineAgent, tool } from "@convoke/runtime";
@@ -154,6 +155,20 @@ describe("a tool call that needs an approval", () => {
     expect(ran).toEqual(["three more"]);
   });
 
+  test("shows the rest of a long preview after v", async () => {
+    const lines = Array.from({ length: 100 }, (_, place) => `line ${place}\n`).join("");
+    const { url } = await aClerk(lines);
+    const person = atTerminal(["chat", url], { rows: 20 });
+
+    person.type(`go${ENTER}`);
+    await isAsked(person);
+    expect(person.screen.all).toContain("┃ … 43 more lines; press v to see them");
+    expect(person.screen.all).not.toContain("+ line 99");
+    person.type("v");
+
+    await person.screen.sees("100 + line 99");
+  });
+
   test("is decided one after the other if there are several", async () => {
     const { url, ran } = await aClerk("two\n", "three\n");
     const person = atTerminal(["chat", url]);
@@ -170,6 +185,22 @@ describe("a tool call that needs an approval", () => {
     expect(ran).toEqual(["three\n"]);
   });
 
+  test("that was withdrawn elsewhere is reported, and the chat continues with its task", async () => {
+    const { url, ran } = await aClerk("three\n");
+    const person = atTerminal(["chat", url]);
+
+    person.type(`go${ENTER}`);
+    await isAsked(person);
+    const other = await connect(url);
+    onTestFinished(() => other.close());
+    const [task] = (await other.list()).tasks;
+    await other.send("never mind", { taskId: task?.id });
+    person.type("y");
+
+    await person.screen.sees(/✗ The agent answered with an error: [^]*\n\nDone\.\n\n❯\n/);
+    expect(ran).toEqual([]);
+  });
+
   test("is not approved by a message that the user was typing", async () => {
     const { url, ran } = await aClerk("three\n");
     const person = atTerminal(["chat", url]);
@@ -182,7 +213,7 @@ describe("a tool call that needs an approval", () => {
     await person.screen.sees("Done.");
 
     expect(ran).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe("a question", () => {
@@ -419,6 +450,20 @@ test("the screen is painted again at the new width when the window is resized", 
     "You said: hello. Try: slow 50,\nask, artifact, message, fail,",
   );
   expect(person.screen.text).toMatch(/❯\n {2}Convoke Demo/);
+});
+
+test("NO_COLOR turns off colours and all other styles", async () => {
+  const { url } = await serveDemo();
+
+  for (const [env, isStyled] of [
+    [{ NO_COLOR: "1" }, false],
+    [{ NO_COLOR: "" }, true],
+  ] as const) {
+    const person = atTerminal(["chat", url], { env });
+    await person.screen.sees("Type /help for help.");
+    expect(person.screen.written.includes("\u001B[2mType /help for help.")).toBe(isStyled);
+    expect(person.screen.written.includes("\u001B[1mConvoke Demo ")).toBe(isStyled);
+  }
 });
 
 test("Escape at the prompt changes nothing", async () => {

@@ -1,6 +1,5 @@
 import type { ConversationState, RemoteAgent } from "@convoke/client";
 import { isInterrupted, isTerminal } from "@convoke/protocol";
-import { oneLine } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
@@ -9,12 +8,7 @@ import {
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import { completions } from "../chat/chat-commands.ts";
-import { Chat } from "../chat/chat.ts";
-import type { ChatFace, FaceOptions } from "../chat/face.ts";
-import { LineFace, isAtTerminal } from "../chat/line-face.ts";
-import { ScreenFace } from "../chat/screen-face.ts";
-import { HistoryFile, historyPath } from "../screen/history-file.ts";
+import { CHAT_ENVIRONMENT, talk } from "../chat/talk.ts";
 import type { Command, CommandContext } from "../terminal/command.ts";
 import { withAgent } from "../connect/connect-options.ts";
 
@@ -40,8 +34,7 @@ export const chatCommand: Command = {
   },
   environment: {
     ...AGENT_ENVIRONMENT,
-    XDG_STATE_HOME: "The folder of convoke/chat-history.jsonl, what you typed (~/.local/state)",
-    VISUAL: "Your editor, for the arguments of a tool call; otherwise EDITOR",
+    ...CHAT_ENVIRONMENT,
   },
   run: chat,
 };
@@ -52,34 +45,7 @@ async function chat(context: CommandContext): Promise<number> {
   readReconnect(context);
   return withAgent(context, async (agent) => {
     const state = await stateAt(context, agent);
-    const openFace = (options: FaceOptions): ChatFace => faceFor(context, agent, options);
-    return new Chat({ agent, context, openFace, state }).talk();
-  });
-}
-
-const HELP = "Type /help for help. Press Ctrl+D to leave.";
-
-/** A terminal that has control sequences gets the whole interface; everything else gets lines. */
-function faceFor(context: CommandContext, agent: RemoteAgent, options: FaceOptions): ChatFace {
-  const { io } = context;
-  const { keyboard, screen, env } = io;
-  const isDumb = env["TERM"] === "dumb";
-  const about = `(A2A ${agent.version} over ${agent.binding} at ${oneLine(agent.url)})`;
-  if (keyboard === undefined || screen === undefined || !isAtTerminal(context) || isDumb) {
-    const face = new LineFace(context);
-    if (face.isPerson) face.note(`${agent.name} ${about}\n${HELP}`);
-    return face;
-  }
-  return new ScreenFace({
-    ...options,
-    io,
-    keyboard,
-    screen,
-    agentName: agent.name,
-    about,
-    help: HELP,
-    commands: completions([]),
-    history: new HistoryFile(historyPath(env)),
+    return talk({ agent, context, state });
   });
 }
 
