@@ -40,6 +40,7 @@ export class ChatInput {
   #queue: readonly string[] = [];
   #waiting: ((input: LineInput) => void) | undefined;
   #promptedAt = 0;
+  #isEnded = false;
 
   constructor(options: ChatInputOptions) {
     this.#options = options;
@@ -77,6 +78,7 @@ export class ChatInput {
 
   /** The terminal was closed. */
   end(): void {
+    this.#isEnded = true;
     this.#answer(undefined);
   }
 
@@ -102,6 +104,7 @@ export class ChatInput {
   }
 
   async #wait(prompt: Prompt): Promise<LineInput> {
+    if (this.#isEnded) return undefined;
     const { promise, resolve } = Promise.withResolvers<LineInput>();
     this.#prompt = prompt;
     this.#promptedAt = Date.now();

@@ -4,6 +4,7 @@ import { type Line, type Style, span } from "../screen/cells.ts";
 import { renderDiff, renderDiffText } from "../screen/diff.ts";
 import { renderMarkdown } from "../screen/markdown.ts";
 import { clip, wrap } from "../screen/wrap.ts";
+import type { ToolState } from "./activity.ts";
 import type { Block, ToolBlock } from "./transcript.ts";
 
 /** What a block looks like depends on the screen and, while a tool runs, on the time. */
@@ -52,6 +53,16 @@ function linesFor(block: Block, options: RenderOptions): readonly Line[] {
       });
     case "error":
       return paragraph(block.text, width, { first: [span("✗ ", "red")], styles: ["red"] });
+    case "plan":
+      return block.entries.flatMap(({ content, status }) =>
+        wrap(
+          [span(oneLine(content), ...(status === "completed" ? (["dim"] as const) : []))],
+          width,
+          {
+            first: [span(`${STEPS[status] ?? "☐"} `, "cyan")],
+          },
+        ),
+      );
     case "approval":
       return approvalLines(block.approval, block.isWhole, width);
     case "question":
@@ -60,6 +71,13 @@ function linesFor(block: Block, options: RenderOptions): readonly Line[] {
       return block satisfies never;
   }
 }
+
+/** The steps of a plan, by their status. */
+const STEPS: Readonly<Record<string, string>> = {
+  pending: "☐",
+  in_progress: "▸",
+  completed: "☑",
+};
 
 interface ParagraphOptions {
   readonly first?: Line;
@@ -100,7 +118,8 @@ export function elapsed(ms: number): string {
 /** Lines of a result that are shown. */
 const MOST_RESULT_LINES = 4;
 
-const MARKS: Readonly<Record<Exclude<ToolBlock["state"], "running">, readonly [string, Style]>> = {
+const MARKS: Readonly<Record<Exclude<ToolState, "running">, readonly [string, Style]>> = {
+  pending: ["○", "yellow"],
   done: ["✓", "green"],
   failed: ["✗", "red"],
   canceled: ["■", "yellow"],
@@ -119,7 +138,8 @@ function toolLines(block: ToolBlock, { width, now }: RenderOptions): readonly Li
     ...clip(call, Math.max(10, width - 2 - end.length)),
     span(end, "dim"),
   ];
-  const below = state === "running" ? (progress ?? "") : resultText(block);
+  const isOpen = state === "running" || state === "pending";
+  const below = isOpen ? (lastLines(block.written) ?? progress ?? "") : resultText(block);
   return [head, ...resultLines(below, state === "failed" ? "red" : "dim", width)];
 }
 
@@ -134,6 +154,10 @@ function callText(input: unknown): string {
       `${oneLine(key, LONGEST_VALUE)}: ${oneLine(printableJson(value), LONGEST_VALUE)}`,
   );
   return `(${words.join(", ")})`;
+}
+
+function lastLines(written: string | undefined): string | undefined {
+  return written?.trimEnd().split("\n").slice(-MOST_RESULT_LINES).join("\n");
 }
 
 function resultText({ output }: ToolBlock): string {

@@ -1,5 +1,6 @@
 import type { Answer, RunNotice } from "@convoke/client";
 import { type Approval, EXTENSIONS, type PublicEvent } from "@convoke/protocol";
+import { printable } from "@convoke/protocol/internal";
 import { type Line, span } from "../screen/cells.ts";
 import { editExternally, editorCommand } from "../screen/external-editor.ts";
 import type { HistoryFile } from "../screen/history-file.ts";
@@ -158,7 +159,7 @@ export class ScreenFace implements ChatFace, DecisionUi {
 
   note(text: string): void {
     if (this.#isOpen) return this.#add({ kind: "note", text });
-    this.#options.io.stderr(`${text}\n`);
+    this.#options.io.stderr(`${printable(text)}\n`);
   }
 
   close(): void {
@@ -196,13 +197,16 @@ export class ScreenFace implements ChatFace, DecisionUi {
       return typeof input === "object" ? input.text : undefined;
     }
     // The editor needs the whole terminal, and Ctrl+C in it is not meant for us.
+    const { io, screen } = this.#options;
+    const giveBack = io.onInterrupt(() => undefined);
+    screen.off("resize", this.#repaint);
     this.#painter.close();
     this.#keyboard.close();
-    const giveBack = this.#options.io.onInterrupt(() => undefined);
     try {
       return await editExternally(command, text, extension);
     } finally {
       giveBack();
+      screen.on("resize", this.#repaint);
       this.#keyboard.open();
       this.#paint();
     }
@@ -245,8 +249,8 @@ export class ScreenFace implements ChatFace, DecisionUi {
     const isWaiting = answer?.question !== undefined;
     this.#transcript = endTurn(this.#transcript, isWaiting, Date.now());
     // What was typed ahead was meant for a turn that went well.
-    if (answer?.task !== undefined && answer.task.status.state !== "completed")
-      this.#input.returnQueue();
+    const state = answer?.message === undefined ? answer?.task?.status.state : "completed";
+    if (state !== "completed") this.#input.returnQueue();
     this.#paintSoon();
   }
 

@@ -32,6 +32,10 @@ function working(message: Message): StatusUpdateEvent {
   return { kind: "status-update", ...IDS, status: { state: "working", message }, final: false };
 }
 
+function task(more: Partial<Task>): Task {
+  return { kind: "task", id: "t1", contextId: "c1", status: { state: "working" }, ...more };
+}
+
 function activity(type: string, data: object): PublicEvent {
   const part = { kind: "data", data, metadata: { [ACTIVITY]: { type } } } as const;
   return working(agentMessage("m1", [part]));
@@ -135,19 +139,79 @@ describe("a transcript", () => {
     expect(shown(after([progress("s1", "alone")]).blocks)).toBe("alone");
   });
 
-  test("continues a text that comes again as a whole, and says if it starts again", () => {
-    const task = (words: string): Task => ({
-      kind: "task",
-      id: "t1",
-      contextId: "c1",
-      status: { state: "working" },
-      artifacts: [{ artifactId: "a1", parts: [{ kind: "text", text: words }] }],
+  test("shows the events of a coding agent: plans, thoughts, live output, and text by message", () => {
+    const uri = "https://convoke.dev/extensions/coder/v1";
+    const coder = (kind: string, parts: Message["parts"]) => ({
+      ...working(agentMessage("m1", parts)),
+      metadata: { [uri]: { kind, model: "demo" } },
     });
+    const data = (kind: string, fields: object) =>
+      coder(kind, [{ kind: "data", data: fields, metadata: { [uri]: { type: kind } } }]);
+    const shell = (status: string, more: object = {}) =>
+      data("tool-call", {
+        callId: "1",
+        name: "shell",
+        status,
+        input: { run: "npm test" },
+        ...more,
+      });
+    const entries = [
+      { content: "Look", status: "completed" },
+      { content: "Fix", status: "in_progress" },
+    ];
+    const output = (words: string): PublicEvent => {
+      const parts = [{ kind: "text", text: words }] as const;
+      const artifact = { artifactId: "tool-1-output", parts };
+      return { kind: "artifact-update", ...IDS, artifact, append: true };
+    };
+    const words = (delta: string) => coder("text", [{ kind: "text", text: delta }]);
 
-    expect(shown(after([text("one "), task("one two"), text(" three")]).blocks)).toBe(
+    const running = after([
+      data("thought", { subject: "Tests", description: "they fail" }),
+      data("plan", { entries }),
+      words("I run "),
+      words("them."),
+      shell("PENDING"),
+      shell("EXECUTING"),
+      output("1 ok\n2 ok\n3 ok\n"),
+      output("4 ok\n5 failed\n"),
+      data("usage", { inputTokens: 1, outputTokens: 2 }),
+    ]);
+    const ended = after([shell("SUCCEEDED", { result: "1 of 5 failed" })], running);
+
+    const whole = { artifactId: "answer", parts: [{ kind: "text", text: "I run them." }] } as const;
+    const again = task({ artifacts: [whole] });
+
+    expect(shown(after([again], ended).blocks)).toBe(shown(ended.blocks));
+    expect(running.facts.model).toBe("demo");
+    expect(shown(running.blocks)).toBe(
+      [
+        "✻ Tests: they fail",
+        "",
+        "☑ Look",
+        "▸ Fix",
+        "",
+        "I run them.",
+        "",
+        '⠋ shell(run: "npm test")',
+        "  └ 2 ok",
+        "    3 ok",
+        "    4 ok",
+        "    5 failed",
+      ].join("\n"),
+    );
+    expect(shown(ended.blocks)).toMatch(/✓ shell\(run: "npm test"\)\n {2}└ 1 of 5 failed$/);
+    expect(shown(endTurn(after([shell("PENDING")]), false, 0).blocks)).toMatch(/^■ .* canceled$/);
+  });
+
+  test("continues a text that comes again as a whole, and says if it starts again", () => {
+    const whole = (words: string) =>
+      task({ artifacts: [{ artifactId: "a1", parts: [{ kind: "text", text: words }] }] });
+
+    expect(shown(after([text("one "), whole("one two"), text(" three")]).blocks)).toBe(
       "one two three",
     );
-    expect(shown(after([text("one "), task("other")]).blocks)).toBe(
+    expect(shown(after([text("one "), whole("other")]).blocks)).toBe(
       "one\n\nThe agent starts this part of its answer again.\n\nother",
     );
   });

@@ -13,14 +13,23 @@ import {
 } from "@convoke/protocol";
 import { splitMarkdown } from "../screen/markdown.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
-import { type ToolChange, isThought, toolChangesIn } from "./activity.ts";
+import {
+  type Activity,
+  type PlanEntry,
+  type ToolChange,
+  activitiesIn,
+  isThought,
+  outputCallId,
+  workFacts,
+} from "./activity.ts";
 
 /** A tool call, from its announcement to its result. */
-export interface ToolBlock extends Omit<ToolChange, "state"> {
+export interface ToolBlock extends ToolChange {
   readonly kind: "tool";
-  readonly state: ToolChange["state"] | "canceled";
   readonly startedAt: number;
   readonly endedAt?: number;
+  /** The end of what it has written so far. */
+  readonly written?: string;
   /** The last progress that a sub-agent reported, and the task in which it works. */
   readonly progress?: string;
   readonly subTaskId?: string;
@@ -39,6 +48,7 @@ export type Block =
   | TextBlock
   | ToolBlock
   | { readonly kind: "user" | "note" | "reasoning" | "error"; readonly text: string }
+  | { readonly kind: "plan"; readonly entries: readonly PlanEntry[] }
   | { readonly kind: "title"; readonly text: string; readonly about: string }
   | { readonly kind: "approval"; readonly approval: Approval; readonly isWhole: boolean }
   | {
@@ -61,7 +71,7 @@ export interface Facts {
  */
 export interface Transcript {
   readonly blocks: readonly Block[];
-  /** The text of each artifact that was added so far. */
+  /** The text of each artifact of the task that was added so far. */
   readonly shown: ReadonlyMap<string, string>;
   /** Tool calls that wait for an approval; they continue with the next turn. */
   readonly waiting: readonly ToolBlock[];
@@ -95,7 +105,7 @@ export function addEvent(transcript: Transcript, event: PublicEvent, now: number
     case "status-update":
       return addStatus(transcript, event, now);
     case "task":
-      return addTask(transcript, event, now);
+      return addTask(transcript, event);
     default:
       return event satisfies never;
   }
@@ -132,7 +142,7 @@ export function takeFinished(transcript: Transcript): {
 }
 
 function isRunning(block: Block): block is ToolBlock {
-  return block.kind === "tool" && block.state === "running";
+  return block.kind === "tool" && (block.state === "running" || block.state === "pending");
 }
 
 function isUnfinished(block: Block): boolean {
@@ -167,69 +177,101 @@ function addText(transcript: Transcript, artifactId: string, text: string): Tran
 
 function addArtifact(transcript: Transcript, event: ArtifactUpdateEvent): Transcript {
   const { artifact, append, taskId } = event;
-  const before = transcript.shown.get(keyOf(taskId, artifact));
+  const { artifactId } = artifact;
   const text = textOfParts(artifact.parts);
+  const callId = outputCallId(artifactId);
+  if (callId !== undefined) return addOutput(transcript, callId, text);
+  const before = transcript.shown.get(keyOf(taskId, artifactId));
   if (append !== true && before !== undefined) return replaceText(transcript, taskId, artifact);
-  return show(
-    addText(transcript, artifact.artifactId, text),
-    taskId,
-    artifact,
-    `${before ?? ""}${text}`,
-  );
+  const added = addText(transcript, artifactId, text);
+  return show(added, keyOf(taskId, artifactId), `${before ?? ""}${text}`);
 }
 
-/** An artifact came again as a whole: adds only what is new, or says that it starts again. */
+/** An artifact came as a whole: adds only what is new, or says that it starts again. */
 function replaceText(transcript: Transcript, taskId: string, artifact: A2AArtifact): Transcript {
-  const before = transcript.shown.get(keyOf(taskId, artifact)) ?? "";
-  const text = textOfParts(artifact.parts);
-  const { artifactId } = artifact;
-  if (text.startsWith(before)) {
-    return show(addText(transcript, artifactId, text.slice(before.length)), taskId, artifact, text);
+  const { artifactId, parts } = artifact;
+  const text = textOfParts(parts);
+  const key = keyOf(taskId, artifactId);
+  const before = transcript.shown.get(key);
+  // The same text may have been streamed in messages.
+  const said = transcript.shown.get(keyOf(taskId, STREAMED)) ?? "";
+  if (said !== "" && said.startsWith(text)) return show(transcript, key, text);
+  const known = said !== "" && text.startsWith(said) ? said : (before ?? "");
+  if (text.startsWith(known)) {
+    return show(addText(transcript, artifactId, text.slice(known.length)), key, text);
   }
   const noted = addBlock(transcript, {
     kind: "note",
     text: "The agent starts this part of its answer again.",
   });
-  return show(addText(noted, artifactId, text), taskId, artifact, text);
+  return show(addText(noted, artifactId, text), key, text);
 }
 
-function show(
-  transcript: Transcript,
-  taskId: string,
-  artifact: A2AArtifact,
-  text: string,
-): Transcript {
-  // Only the current task can send its artifacts again.
-  const own = [...transcript.shown].filter(([key]) => key.startsWith(`${taskId}\n`));
-  return { ...transcript, shown: new Map([...own, [keyOf(taskId, artifact), text]]) };
+/** In place of the id of an artifact: the text that was streamed in messages. */
+const STREAMED = "";
+
+function addStreamed(transcript: Transcript, taskId: string, id: string, text: string): Transcript {
+  const key = keyOf(taskId, STREAMED);
+  return show(addText(transcript, id, text), key, `${transcript.shown.get(key) ?? ""}${text}`);
 }
 
-function keyOf(taskId: string, { artifactId }: A2AArtifact): string {
+function show(transcript: Transcript, key: string, text: string): Transcript {
+  const [task = ""] = key.split("\n", 1);
+  // Only the current task can send its text again.
+  const own = [...transcript.shown].filter(([other]) => other.startsWith(`${task}\n`));
+  return { ...transcript, shown: new Map([...own, [key, text]]) };
+}
+
+function keyOf(taskId: string, artifactId: string): string {
   return `${taskId}\n${artifactId}`;
 }
 
-function addTask(transcript: Transcript, task: Task, now: number): Transcript {
+function addTask(transcript: Transcript, task: Task): Transcript {
   const { id, status, artifacts = [], metadata } = task;
   const known = withFacts(transcript, id, metadata);
-  const shown = artifacts.reduce((so, artifact) => replaceText(so, id, artifact), known);
+  const texts = artifacts.filter(({ artifactId }) => outputCallId(artifactId) === undefined);
+  const shown = texts.reduce((so, artifact) => replaceText(so, id, artifact), known);
   if (isInterrupted(status.state)) return shown;
-  return addMessage(shown, status.state, status.message, now);
+  return addMessage(shown, status.state, status.message);
 }
 
 function addStatus(transcript: Transcript, event: StatusUpdateEvent, now: number): Transcript {
   const { taskId, status, metadata } = event;
   const known = withFacts(transcript, taskId, metadata);
+  const activities = activitiesIn(event);
+  if (activities !== undefined) {
+    return activities.reduce((so, activity) => addActivity(so, taskId, activity, now), known);
+  }
   // A question is shown when the turn has ended.
   if (isInterrupted(status.state)) return known;
-  return addMessage(known, status.state, status.message, now);
+  return addMessage(known, status.state, status.message);
 }
 
-/** The message of a status: tool calls, progress, or the answer of an agent that sends no artifacts. */
+function addActivity(
+  transcript: Transcript,
+  taskId: string,
+  activity: Activity,
+  now: number,
+): Transcript {
+  switch (activity.kind) {
+    case "tool":
+      return addToolChange(transcript, activity.change, now);
+    case "text":
+      return addStreamed(transcript, taskId, activity.id, activity.text);
+    case "reasoning":
+    case "note":
+    case "plan":
+      return addBlock(transcript, activity);
+    default:
+      return activity satisfies never;
+  }
+}
+
+/** The message of a status: progress, or the answer of an agent that sends no artifacts. */
 function addMessage(
   transcript: Transcript,
   state: Task["status"]["state"],
   message: Message | undefined,
-  now: number,
 ): Transcript {
   if (message === undefined) return transcript;
   const text = textOfParts(message.parts);
@@ -238,29 +280,38 @@ function addMessage(
   }
   // The reason of a failure is shown when the turn has ended.
   if (isTerminal(state)) return transcript;
-  const called = toolChangesIn(message).reduce(
-    (so, change) => addToolChange(so, change, now),
-    transcript,
-  );
-  return text === "" ? called : addProgress(called, message, text);
+  return text === "" ? transcript : addProgress(transcript, message, text);
 }
 
 function addToolChange(transcript: Transcript, change: ToolChange, now: number): Transcript {
-  const isCall = (block: Block): boolean => block.kind === "tool" && block.id === change.id;
-  const place = transcript.blocks.findIndex(isCall);
+  const place = findCall(transcript, change.id);
   const known = transcript.blocks[place] as ToolBlock | undefined;
+  const isOver = change.state !== "running" && change.state !== "pending";
+  const end = isOver ? { endedAt: now } : {};
   if (known === undefined) {
-    return addBlock(transcript, {
-      kind: "tool",
-      startedAt: now,
-      ...change,
-      ...(change.state !== "running" && { endedAt: now }),
-    });
+    return addBlock(transcript, { kind: "tool", startedAt: now, ...change, ...end });
   }
-  // A stream that is replayed announces a call again.
-  if (change.state === "running") return transcript;
-  const ended: ToolBlock = { ...known, state: change.state, output: change.output, endedAt: now };
-  return { ...transcript, blocks: transcript.blocks.with(place, ended) };
+  // A stream that is replayed announces the call again.
+  if (!isOver && !isRunning(known)) return transcript;
+  const startedAt = known.state === "pending" ? now : known.startedAt;
+  const input = change.input ?? known.input;
+  const call: ToolBlock = { ...known, ...change, name: known.name, input, startedAt, ...end };
+  return { ...transcript, blocks: transcript.blocks.with(place, call) };
+}
+
+/** How much of the live output is kept; only its last lines are shown. */
+const MOST_WRITTEN = 4000;
+
+function addOutput(transcript: Transcript, callId: string, text: string): Transcript {
+  const place = findCall(transcript, callId);
+  const call = transcript.blocks[place] as ToolBlock | undefined;
+  if (call === undefined) return transcript;
+  const written = `${call.written ?? ""}${text}`.slice(-MOST_WRITTEN);
+  return { ...transcript, blocks: transcript.blocks.with(place, { ...call, written }) };
+}
+
+function findCall({ blocks }: Transcript, id: string): number {
+  return blocks.findIndex((block) => block.kind === "tool" && block.id === id);
 }
 
 /** Progress of a sub-agent belongs to the tool call that runs it. */
@@ -281,14 +332,5 @@ function addProgress(transcript: Transcript, message: Message, text: string): Tr
 }
 
 function withFacts(transcript: Transcript, taskId: string, metadata?: Metadata): Transcript {
-  const report = objectField(metadata, "agent");
-  const model = textField(report, "model");
-  const mode = textField(report, "mode");
-  const facts = {
-    ...transcript.facts,
-    taskId,
-    ...(model !== "" && { model }),
-    ...(mode !== "" && { mode }),
-  };
-  return { ...transcript, facts };
+  return { ...transcript, facts: { ...transcript.facts, taskId, ...workFacts(metadata) } };
 }
