@@ -14,7 +14,7 @@ import { commandLine } from "../terminal/command-line.ts";
 import { type CommandContext, EXIT, UsageError, exitCodeFor } from "../terminal/command.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { type AgentCommand, runChatCommand } from "./chat-commands.ts";
-import { decisionsIn } from "./decisions.ts";
+import { decisionsIn } from "./approval-words.ts";
 import type { ChatFace, FaceOptions, Pending, Typed } from "./face.ts";
 import { ReceivedFiles } from "./files.ts";
 import { choose } from "./question.ts";

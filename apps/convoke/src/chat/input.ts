@@ -3,7 +3,7 @@ import type { HistoryFile } from "../screen/history-file.ts";
 import type { Key, KeyName } from "../screen/keys.ts";
 import { LineEditor } from "../screen/line-editor.ts";
 import type { AgentCommand } from "./chat-commands.ts";
-import type { LineInput } from "./decide.ts";
+import type { LineInput } from "./approval-keys.ts";
 import { type LinePrompt, type Prompt, matches } from "./live-area.ts";
 
 export interface ChatInputOptions {
@@ -64,7 +64,7 @@ export class ChatInput {
 
   /** Waits for a single key: its character, or "escape". */
   async key(prompt: Line): Promise<string | undefined> {
-    // Someone who is typing a message must finish or leave it before single keys decide.
+    // A user who is typing a message must finish or leave it before single keys decide.
     if (this.editor.text !== "") return "escape";
     const pressed = await this.#wait({ kind: "key", prompt });
     return typeof pressed === "object" ? pressed.text : pressed;

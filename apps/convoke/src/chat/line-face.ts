@@ -5,7 +5,7 @@ import { toOutcome } from "../follow/outcome.ts";
 import { StreamPrinter } from "../follow/stream-printer.ts";
 import type { CommandContext, CommandIo } from "../terminal/command.ts";
 import { coloursFor, note } from "../terminal/output.ts";
-import { advice as adviceFor } from "./decisions.ts";
+import { advice as adviceFor } from "./approval-words.ts";
 import type { ChatFace, Pending, TurnStart, TurnView } from "./face.ts";
 import { addressesIn } from "./question.ts";
 

@@ -9,7 +9,7 @@ import { Painter, type Screen } from "../screen/painter.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { ACTIVITY_EXTENSIONS } from "./activity.ts";
 import type { AgentCommand } from "./chat-commands.ts";
-import { type DecisionUi, type LineInput, decide } from "./decide.ts";
+import { type DecisionUi, type LineInput, decide } from "./approval-keys.ts";
 import type { ChatFace, FaceOptions, Pending, TurnView, Typed } from "./face.ts";
 import { ChatInput } from "./input.ts";
 import { type LinePrompt, type LiveState, type WorkStatus, layOutLive } from "./live-area.ts";

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import type { Approval, ApprovalOption, DataPart, Metadata } from "@convoke/protocol";
 import { isObject, oneLine } from "@convoke/protocol/internal";
 import { type Line, span } from "../screen/cells.ts";
-import { answerPart } from "./decisions.ts";
+import { answerPart } from "./approval-words.ts";
 import type { Typed } from "./face.ts";
 
 /** What a line of input ended with: a text, or Escape. `undefined` if the user leaves. */
@@ -60,7 +60,8 @@ async function decideOne(
         [span("❯ ", "cyan")],
         "Your message withdraws the call. Esc goes back.",
       );
-      if (input !== "escape") return input?.text;
+      if (input === undefined) return undefined;
+      if (input !== "escape" && input.text.trim() !== "") return input.text;
     } else if (option === "reject") {
       const input = await ui.line(
         [span("Why? ", "red")],
