@@ -93,6 +93,7 @@ export type { Caller, SecurityRequirement, SecurityScheme } from "@convoke/proto
 
 // Call an agent
 export {
+  type Auth,
   type ClientTool,
   type ClientToolContext,
   type ConnectOptions,
@@ -101,6 +102,16 @@ export {
   type Run,
   connect,
 } from "@convoke/client";
+export {
+  MemoryTokenStore,
+  type OAuthOptions,
+  type Redirect,
+  type SignIn,
+  type SignInPrompt,
+  type StoredToken,
+  type TokenStore,
+} from "@convoke/client";
+export { openLoopbackRedirect } from "@convoke/client/loopback-redirect";
 export { ClientError, RemoteError, textOf } from "@convoke/protocol";
 
 // Read its events

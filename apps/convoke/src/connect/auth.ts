@@ -7,7 +7,7 @@ import { environmentToken } from "../credentials/environment.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 
 /** The kinds of credentials that the command line supports. */
-type CommandAuth = Exclude<Auth, { readonly token: unknown }>;
+type CommandAuth = Exclude<Auth, { readonly token: unknown } | { readonly oauth: unknown }>;
 
 /**
  * The credentials of the caller: those of the flags, else the token stored for the origin, else

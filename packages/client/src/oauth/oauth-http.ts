@@ -1,0 +1,111 @@
+import { type HttpClient, readText } from "@convoke/egress/http";
+import { ClientError } from "@convoke/protocol";
+import { isLoopbackHost, timeoutSignal } from "@convoke/protocol/internal";
+import {
+  AuthorizationResponseError,
+  OperationProcessingError,
+  ResponseBodyError,
+  UnsupportedOperationError,
+  allowInsecureRequests,
+  customFetch,
+} from "oauth4webapi";
+
+/** Metadata and tokens are small. */
+const MAX_BYTES = 256 * 1024;
+
+const TIMEOUT_MS = 30_000;
+
+export interface OAuthHttpOptions {
+  readonly client: HttpClient;
+  /** URLs that the user gave: their origins may be used without TLS. */
+  readonly given: readonly string[];
+}
+
+interface FetchOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: URLSearchParams | string | undefined;
+}
+
+/**
+ * Requests to an issuer, through the HTTP client of the connection: the egress policy applies, because
+ * the URLs come from a card. Redirects are not followed.
+ */
+export class OAuthHttp {
+  readonly #client: HttpClient;
+  readonly #given: ReadonlySet<string>;
+  /** For the functions of oauth4webapi. Insecure requests are checked here, because some are permitted. */
+  readonly options = {
+    [customFetch]: (url: string, options: FetchOptions): Promise<Response> =>
+      this.fetch(url, options),
+    [allowInsecureRequests]: true,
+  };
+
+  constructor({ client, given }: OAuthHttpOptions) {
+    this.#client = client;
+    this.#given = new Set(given.map((url) => new URL(url).origin));
+  }
+
+  async fetch(url: string, { method, headers, body }: FetchOptions = {}): Promise<Response> {
+    this.checkSecure(url);
+    const signal = timeoutSignal(TIMEOUT_MS);
+    const isForm = body instanceof URLSearchParams;
+    const answer = await this.#client.request({
+      url,
+      method: method === "POST" ? "POST" : "GET",
+      headers: {
+        ...headers,
+        ...(isForm && { "content-type": "application/x-www-form-urlencoded;charset=UTF-8" }),
+      },
+      ...(body !== undefined && { body: String(body) }),
+      redirects: "answer",
+      signal,
+    });
+    const text = await readText(answer, signal, MAX_BYTES);
+    const { status, headers: answered } = answer;
+    return new Response(text === "" ? null : text, { status, headers: answered });
+  }
+
+  /** Tokens and codes must not pass the network in clear text, except within this machine. */
+  checkSecure(text: string): void {
+    const { protocol, hostname, origin } = new URL(text);
+    const isSecure = protocol === "https:" || isLoopbackHost(hostname) || this.#given.has(origin);
+    if (isSecure) return;
+    throw signInError(`${origin} does not use https, so no token is requested there`);
+  }
+}
+
+export function signInError(message: string): ClientError {
+  return new ClientError("sign-in", message);
+}
+
+/** The `error` of an issuer, such as `invalid_grant`. */
+export function issuerError(error: unknown): string | undefined {
+  return error instanceof ResponseBodyError || error instanceof AuthorizationResponseError
+    ? error.error
+    : undefined;
+}
+
+/**
+ * Errors of the issuer and of the library as a `ClientError`. The library attaches whole responses to
+ * its errors, which may hold tokens, so only the text is kept.
+ */
+export function explainOAuthError(error: unknown, issuer: string): unknown {
+  if (error instanceof ClientError) return error;
+  const code = issuerError(error);
+  if (code !== undefined) {
+    const { error_description: why } = error as { readonly error_description?: string };
+    return signInError(`${issuer} answered ${short(code)}${why ? ` (${short(why)})` : ""}`);
+  }
+  if (error instanceof OperationProcessingError || error instanceof UnsupportedOperationError) {
+    return signInError(`the answer of ${issuer} is not accepted: ${short(error.message)}`);
+  }
+  if (error instanceof Error && error.name === "TimeoutError") {
+    return new ClientError("unreachable", `${issuer} did not answer within ${TIMEOUT_MS / 1000} s`);
+  }
+  return error;
+}
+
+function short(text: string): string {
+  return text.slice(0, 200);
+}
