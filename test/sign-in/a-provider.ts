@@ -5,7 +5,7 @@ import Provider from "oidc-provider";
 import { afterAll, beforeAll } from "vitest";
 
 /** A request to the token endpoint. */
-export interface TokenRequest {
+interface TokenRequest {
   readonly authorization: string | undefined;
   readonly form: URLSearchParams;
 }

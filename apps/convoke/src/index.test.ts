@@ -35,6 +35,7 @@ const VALUES = [
   "reply",
   "serve",
   "status",
+  "storedSignIn",
   "textOf",
   "textPart",
   "tool",

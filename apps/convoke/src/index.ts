@@ -112,6 +112,7 @@ export {
   type TokenStore,
 } from "@convoke/client";
 export { openLoopbackRedirect } from "@convoke/client/loopback-redirect";
+export { storedSignIn } from "./credentials/stored-sign-in.ts";
 export { ClientError, RemoteError, textOf } from "@convoke/protocol";
 
 // Read its events

@@ -28,6 +28,8 @@ export interface OAuthTokensOptions {
   readonly client: HttpClient;
   /** The card of the agent, if it is known. */
   readonly card?: RawCard | undefined;
+  /** Where tokens come from, for a server without a card. */
+  readonly source?: TokenSource | undefined;
 }
 
 export interface RejectedToken {
@@ -47,30 +49,24 @@ export class OAuthTokens {
   #source: TokenSource | undefined;
 
   constructor(given: OAuthTokensOptions) {
-    const { options, url, client, card } = given;
+    const { options, url, client, card, source } = given;
     checkOAuthOptions(options, "auth.oauth");
     this.#given = given;
     this.#store = options.store ?? new MemoryTokenStore();
     const { issuer } = options;
     this.#http = new OAuthHttp({ client, given: issuer === undefined ? [url] : [url, issuer] });
-    this.#source = card && sourceFromCard(card, given);
+    this.#source = (card && sourceFromCard(card, given)) ?? source;
   }
 
   /** The tokens as the card requires them. Rejects a card that names another issuer than the user. */
   withCard(card: RawCard): OAuthTokens {
     const { options } = this.#given;
-    const next = new OAuthTokens({
+    return new OAuthTokens({
       ...this.#given,
       options: { ...options, store: this.#store },
+      source: this.#source,
       card,
     });
-    next.#source ??= this.#source;
-    return next;
-  }
-
-  /** Where tokens come from, if it is known. */
-  get source(): TokenSource | undefined {
-    return this.#source;
   }
 
   /** A valid access token; `undefined` as long as it is not known where to get one. */
@@ -117,14 +113,19 @@ export class OAuthTokens {
     if (kept !== undefined && isUsable(kept, rejected)) return this.#remember(kept);
     const running = runningIn(this.#store);
     const work =
-      running.get(key) ?? this.#renew(source, rejected).finally(() => void running.delete(key));
+      running.get(key) ?? this.#renewAlone(source, rejected).finally(() => running.delete(key));
     running.set(key, work);
     return this.#remember(await work);
   }
 
+  async #renewAlone(source: TokenSource, rejected: string | undefined): Promise<StoredToken> {
+    const renew = () => this.#renew(source, rejected);
+    return this.#store.exclusive === undefined ? renew() : this.#store.exclusive(renew);
+  }
+
   async #renew(source: TokenSource, rejected: string | undefined): Promise<StoredToken> {
     const key = this.#keyFor(source);
-    // Another process may have renewed it meanwhile.
+    // Another process may have renewed it in the meantime.
     const kept = await this.#store.get(key);
     if (kept !== undefined && isUsable(kept, rejected)) return kept;
     const refreshed = kept?.refreshToken && (await this.#refresh(source, kept, kept.refreshToken));
@@ -149,11 +150,7 @@ export class OAuthTokens {
       });
     } catch (error) {
       if (issuerError(error) !== "invalid_grant") throw explainOAuthError(error, source.issuer);
-      const key = this.#keyFor(source);
-      const current = await this.#store.get(key);
-      // Refresh tokens are often valid once: another process may have used it first.
-      if (current !== undefined && current.refreshToken !== refreshToken) return current;
-      await this.#store.delete(key);
+      await this.#store.delete(this.#keyFor(source));
       return undefined;
     }
   }

@@ -15,6 +15,11 @@ export interface TokenStore {
   get(key: string): Promise<StoredToken | undefined>;
   set(key: string, token: StoredToken): Promise<void>;
   delete(key: string): Promise<void>;
+  /**
+   * Runs the work while no other process runs work for this store. Needed if processes share it:
+   * many issuers accept a refresh token only once, and end the sign-in if it is used twice.
+   */
+  exclusive?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Keeps tokens in memory. */
