@@ -1,20 +1,12 @@
 import { type IncomingMessage, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import {
-  type Authenticator,
-  MemoryTokenStore,
-  type Redirect,
-  type StoredToken,
-  type TokenStore,
-  connect,
-  jwt,
-  oidc,
-} from "convoke";
+import { type Authenticator, MemoryTokenStore, type Redirect, connect, jwt, oidc } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Person } from "./a-person.ts";
 import { PERSON, ROBOT, useProvider } from "./a-provider.ts";
 import { aGuardedAgent, anAgentFor, whoAmI } from "./a-guarded-agent.ts";
+import { OneToken } from "./one-token.ts";
 
 const provider = useProvider();
 
@@ -245,23 +237,6 @@ test.each(["expired", "revoked"])("a refresh token that is %s means a new sign-i
   });
   expect(store.token).toBeUndefined();
 });
-
-/** Keeps one token, for a test that changes it. */
-class OneToken implements TokenStore {
-  token: StoredToken | undefined;
-
-  async get(): Promise<StoredToken | undefined> {
-    return this.token;
-  }
-
-  async set(_: string, token: StoredToken): Promise<void> {
-    this.token = token;
-  }
-
-  async delete(): Promise<void> {
-    this.token = undefined;
-  }
-}
 
 async function revoke(token: string): Promise<void> {
   const body = new URLSearchParams({ token, client_id: PERSON.clientId });

@@ -6,6 +6,7 @@ import {
   OperationProcessingError,
   ResponseBodyError,
   UnsupportedOperationError,
+  WWWAuthenticateChallengeError,
   allowInsecureRequests,
   customFetch,
 } from "oauth4webapi";
@@ -81,6 +82,9 @@ export function signInError(message: string): ClientError {
 
 /** The `error` of an issuer, such as `invalid_grant`. */
 export function issuerError(error: unknown): string | undefined {
+  if (error instanceof WWWAuthenticateChallengeError) {
+    return error.cause[0]?.parameters["error"] ?? `${error.status}`;
+  }
   return error instanceof ResponseBodyError || error instanceof AuthorizationResponseError
     ? error.error
     : undefined;

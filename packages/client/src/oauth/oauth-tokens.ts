@@ -18,6 +18,7 @@ import {
   challengeFields,
   sourceFromCard,
   sourceFromChallenge,
+  sourceFromOptions,
 } from "./token-source.ts";
 import { MemoryTokenStore, type StoredToken, type TokenStore, tokenKey } from "./token-store.ts";
 
@@ -77,7 +78,7 @@ export class OAuthTokens {
   /** After a 401: gets another token if possible, and returns whether there is one. */
   async renew({ asks, token }: RejectedToken): Promise<boolean> {
     if (this.#source === undefined || challengeFields(asks).has("resource_metadata")) {
-      this.#source = (await this.#learn(asks)) ?? this.#source;
+      this.#source = await this.#learn(asks);
     }
     if (this.#source === undefined) return false;
     const renewed = await this.#obtain(this.#source, token);
@@ -98,8 +99,9 @@ export class OAuthTokens {
     return [...this.#secrets, ...(clientSecret === undefined ? [] : [clientSecret])];
   }
 
-  #learn(asks: string): Promise<TokenSource | undefined> {
-    return sourceFromChallenge(asks, this.#http, this.#given);
+  async #learn(asks: string): Promise<TokenSource | undefined> {
+    const learned = await sourceFromChallenge(asks, this.#http, this.#given);
+    return learned ?? this.#source ?? sourceFromOptions(this.#given);
   }
 
   #keyFor({ issuer, resource, scopes }: TokenSource): string {
@@ -157,22 +159,23 @@ export class OAuthTokens {
 
   /** A new token, from a person or with the secret of the program. */
   async #grant(source: TokenSource): Promise<StoredToken> {
+    const { issuer } = source;
     const { clientId, clientSecret, signIn } = this.#given.options;
+    const missing = signInError(
+      `${new URL(this.#given.url).origin} requires a sign-in at ${issuer}`,
+    );
+    if (signIn === undefined && clientSecret === undefined) throw missing;
     try {
       const context = await this.#context(source);
       if (signIn !== undefined && hasSignInPage(context.server)) {
         return await this.#grantToPerson(context, signIn);
       }
-      if (clientId !== undefined && clientSecret !== undefined) {
-        const identity = { id: clientId, secret: clientSecret };
-        const answer = await grantClientCredentials(context, identity);
-        return toToken(answer, { issuer: source.issuer, clientId });
-      }
+      if (clientId === undefined || clientSecret === undefined) throw missing;
+      const answer = await grantClientCredentials(context, { id: clientId, secret: clientSecret });
+      return toToken(answer, { issuer, clientId });
     } catch (error) {
-      throw explainOAuthError(error, source.issuer);
+      throw explainOAuthError(error, issuer);
     }
-    const { origin } = new URL(this.#given.url);
-    throw signInError(`${origin} requires a sign-in at ${source.issuer}`);
   }
 
   async #grantToPerson(context: GrantContext, signIn: SignIn): Promise<StoredToken> {

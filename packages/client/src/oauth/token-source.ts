@@ -107,6 +107,12 @@ export async function sourceFromChallenge(
   return undefined;
 }
 
+/** For a server that does not say where its tokens come from: the issuer that the user named. */
+export function sourceFromOptions(context: SourceContext): TokenSource | undefined {
+  const { issuer } = context.options;
+  return issuer === undefined ? undefined : withPurpose({ issuer }, [], context);
+}
+
 /** The parameters of a `WWW-Authenticate` header (RFC 9110 §11.6.1), by their names in lower case. */
 export function challengeFields(header: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
