@@ -2,6 +2,7 @@ import {
   type Authenticator,
   type ConnectOptions,
   type OAuthOptions,
+  type ServeAgentOptions,
   connect,
   serve,
 } from "convoke";
@@ -9,13 +10,20 @@ import { onTestFinished } from "vitest";
 import { knowingAgent } from "../auth/a-knowing-agent.ts";
 import { keptPort } from "../harness/kept-port.ts";
 
-/** An agent that tells its callers who they are, guarded by `auth`. Tokens are for its origin. */
+/**
+ * An agent that tells its callers who they are. `guard` gets its origin, which tokens are for, and
+ * returns the ways to authenticate, or a function and what the card says about it.
+ */
 export async function aGuardedAgent(
-  auth: (origin: string) => readonly Authenticator[],
+  guard: (
+    origin: string,
+  ) =>
+    | { readonly auth: readonly Authenticator[] }
+    | Pick<ServeAgentOptions, "authenticate" | "securitySchemes" | "security">,
 ): Promise<string> {
   const port = await keptPort();
   const url = `http://127.0.0.1:${port}`;
-  const server = await serve(knowingAgent, { port, data: "memory", auth: auth(url) });
+  const server = await serve(knowingAgent, { port, data: "memory", ...guard(url) });
   onTestFinished(() => server.close());
   return url;
 }

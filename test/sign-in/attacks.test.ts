@@ -10,15 +10,9 @@ import { OneToken } from "./one-token.ts";
 
 const provider = useProvider();
 
-const byProvider = (origin: string): readonly Authenticator[] => [
-  oidc({ issuer: provider.url, audience: origin }),
-];
-
-const withScheme =
-  (schemes: Authenticator["schemes"]) =>
-  (origin: string): readonly Authenticator[] => [
-    { ...jwt({ issuer: provider.url, audience: origin }), schemes },
-  ];
+const byProvider = (origin: string) => ({
+  auth: [oidc({ issuer: provider.url, audience: origin })],
+});
 
 /** A server of an attacker, who reads what it receives. */
 async function anAttacker(answer: (path: string, url: string) => object = () => ({})) {
@@ -86,8 +80,14 @@ test.each([
 });
 
 describe("a card", () => {
-  const oauth2 = (flows: Record<string, Record<string, unknown>>) =>
-    withScheme({ any: { type: "oauth2", flows } });
+  const oauth2 = (flows: Record<string, Record<string, unknown>>) => (origin: string) => ({
+    auth: [
+      {
+        ...jwt({ issuer: provider.url, audience: origin }),
+        schemes: { any: { type: "oauth2", flows } as const },
+      },
+    ],
+  });
 
   test("cannot combine the sign-in page of an issuer with a token endpoint elsewhere", async () => {
     const attacker = await anAttacker();
@@ -125,7 +125,9 @@ describe("a card", () => {
 
   test("cannot lead the secret to its own issuer", async () => {
     const attacker = await anAttacker();
-    const url = await aGuardedAgent((audience) => [oidc({ issuer: attacker.url, audience })]);
+    const url = await aGuardedAgent((audience) => ({
+      auth: [oidc({ issuer: attacker.url, audience })],
+    }));
     const connecting = anAgentFor(
       url,
       { ...ROBOT, issuer: provider.url },
@@ -155,7 +157,9 @@ describe("a card", () => {
     const options = { ...PERSON, issuer: provider.url, store };
     await whoAmI(await anAgentFor(honest, { ...options, signIn: new Person().signIn() }));
 
-    const changed = await aGuardedAgent((audience) => [oidc({ issuer: attacker.url, audience })]);
+    const changed = await aGuardedAgent((audience) => ({
+      auth: [oidc({ issuer: attacker.url, audience })],
+    }));
     // The same agent as far as the client knows: only its card has changed.
     const card = (await (await fetch(`${changed}/.well-known/agent-card.json`)).json()) as object;
     const connecting = connect({ ...card }, { auth: { oauth: options }, cardUrl: honest });
@@ -196,9 +200,10 @@ test("a secret needs the issuer that it is for", async () => {
 describe("a rejected token", () => {
   test("is replaced once, and the call is repeated once", async () => {
     let auth: ReturnType<typeof forgetful>;
-    const url = await aGuardedAgent((origin) => [
-      (auth = forgetful(oidc({ issuer: provider.url, audience: origin }))),
-    ]);
+    const url = await aGuardedAgent((origin) => {
+      auth = forgetful(oidc({ issuer: provider.url, audience: origin }));
+      return { auth: [auth] };
+    });
     const agent = await anAgentFor(url, { ...ROBOT, issuer: provider.url });
     await whoAmI(agent);
     auth!.forget();

@@ -1,4 +1,4 @@
-import { type Authenticator, jwt, oidc, openLoopbackRedirect } from "convoke";
+import { jwt, oidc, openLoopbackRedirect } from "convoke";
 import { expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { Person } from "./a-person.ts";
@@ -9,16 +9,9 @@ import { OneToken } from "./one-token.ts";
 const provider = useProvider();
 
 /** Guarded by tokens of the provider; its card names the provider. */
-const byProvider = (origin: string): readonly Authenticator[] => [
-  oidc({ issuer: provider.url, audience: origin }),
-];
-
-/** The same, but the card says something else about it. */
-const withScheme =
-  (schemes: Authenticator["schemes"]) =>
-  (origin: string): readonly Authenticator[] => [
-    { ...jwt({ issuer: provider.url, audience: origin }), schemes },
-  ];
+const byProvider = (origin: string) => ({
+  auth: [oidc({ issuer: provider.url, audience: origin })],
+});
 
 const trusting = () => ({ issuer: provider.url });
 
@@ -69,21 +62,42 @@ test("a program without an id registers itself", async () => {
 });
 
 test("the metadata that a 401 names say what the card does not (RFC 9728)", async () => {
-  const url = await aGuardedAgent((origin) => [jwt({ issuer: provider.url, audience: origin })]);
+  const url = await aGuardedAgent((origin) => ({
+    auth: [jwt({ issuer: provider.url, audience: origin })],
+  }));
   const agent = await anAgentFor(url, { ...ROBOT, ...trusting() });
 
   expect(await whoAmI(agent)).toMatchObject({ owner: `${provider.url}#robot` });
 });
 
 test.each(["0.3", "1.0"] as const)(
-  "the endpoints that a card of %s lists are used",
+  "the endpoints and scopes that a card of %s requires are used",
   async (version) => {
-    const token = { tokenUrl: `${provider.url}/token`, scopes: { read: "Read." } };
-    const flows = { clientCredentials: token };
-    const url = await aGuardedAgent(withScheme({ robots: { type: "oauth2", flows } }));
+    const flow = { tokenUrl: `${provider.url}/token`, scopes: { read: "Read.", write: "Write." } };
+    const url = await aGuardedAgent((origin) => ({
+      authenticate: jwt({ issuer: provider.url, audience: origin }).authenticate,
+      securitySchemes: { robots: { type: "oauth2", flows: { clientCredentials: flow } } },
+      security: [{ robots: ["read"] }],
+    }));
     const agent = await anAgentFor(url, { ...ROBOT, ...trusting() }, { version });
 
-    expect(await whoAmI(agent)).toMatchObject({ owner: `${provider.url}#robot` });
+    expect(await whoAmI(agent)).toMatchObject({ owner: `${provider.url}#robot`, scopes: ["read"] });
+  },
+);
+
+test.each(["jsonrpc", "grpc"] as const)(
+  "a call over %s can be aborted while the person signs in",
+  async (binding) => {
+    const url = await aGuardedAgent(byProvider);
+    const stop = new AbortController();
+    const show = (): Promise<void> => {
+      stop.abort(new Error("enough"));
+      return new Promise(() => undefined);
+    };
+    const oauth = { ...PERSON, ...trusting(), signIn: { show } };
+    const agent = await anAgentFor(url, oauth, { bindings: [binding] });
+
+    await expect(agent.get("any", { signal: stop.signal })).rejects.toThrow("enough");
   },
 );
 

@@ -15,7 +15,8 @@ import { PERSON, ROBOT, useProvider } from "./a-provider.ts";
 const script = needs("script");
 const provider = useProvider();
 
-const anAgent = () => aGuardedAgent((origin) => [oidc({ issuer: provider.url, audience: origin })]);
+const anAgent = () =>
+  aGuardedAgent((origin) => ({ auth: [oidc({ issuer: provider.url, audience: origin })] }));
 
 /** A person's home folder, and the credentials file in it. */
 function aHome() {
@@ -85,7 +86,7 @@ test("without a terminal a person signs in with a code, and logs out again", asy
 
 test("at a terminal the key that the agent wants is asked for without an echo", async () => {
   const { key, record } = createApiKey({ name: "ci" });
-  const url = await aGuardedAgent(() => [apiKeys({ keys: [record] })]);
+  const url = await aGuardedAgent(() => ({ auth: [apiKeys({ keys: [record] })] }));
   const { home, env } = aHome();
   const login = new Typist(["login", url], { terminal: script(), cwd: home });
 

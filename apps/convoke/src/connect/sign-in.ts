@@ -1,5 +1,11 @@
 import { spawn } from "node:child_process";
-import { ClientError, type RawCard, type SignInPrompt, type StoredToken } from "@convoke/client";
+import {
+  ClientError,
+  type OAuthOptions,
+  type RawCard,
+  type SignInPrompt,
+  type StoredToken,
+} from "@convoke/client";
 import { openLoopbackRedirect } from "@convoke/client/loopback-redirect";
 import { OAuthTokens } from "@convoke/client/oauth";
 import type { HttpClient } from "@convoke/egress/http";
@@ -16,39 +22,17 @@ export async function signIn(
   url: string,
   card: RawCard | "none",
 ): Promise<StoredSignIn | undefined> {
-  const { io, text, texts, flag } = context;
-  const fromEnvironment = environmentClient(io.env);
-  const clientId = text("client-id") ?? fromEnvironment.clientId;
-  const issuer = readIssuer(text("issuer") ?? fromEnvironment.issuer);
-  const scopes = texts("scope");
   const tokens: Record<string, StoredToken> = {};
+  const options = readOptions(context, tokens);
+  const { issuer, clientId } = options;
   const client = createEgress({
     trusted: issuer === undefined ? [url] : [url, issuer],
-    allow: readAllow(texts("allow")),
+    allow: readAllow(context.texts("allow")),
   });
-  const withBrowser = flag("browser") || (io.keyboard !== undefined && !flag("device"));
-  const oauth = new OAuthTokens({
-    url,
-    client,
-    card: card === "none" ? undefined : card,
-    options: {
-      clientId,
-      issuer,
-      ...(scopes.length > 0 && { scopes }),
-      store: {
-        get: async () => undefined,
-        set: async (key, token) => void (tokens[key] = token),
-        delete: async () => undefined,
-      },
-      signIn: {
-        show: (prompt) => show(context, prompt),
-        signal: io.signal,
-        ...(withBrowser && { openRedirect: openLoopbackRedirect }),
-      },
-    },
-  });
+  const given = { options, url, client, ...(card !== "none" && { card }) };
   try {
-    const source = await oauth.signIn(await challengeOf(client, url, io.signal));
+    const asks = await challengeOf(client, url, context.io.signal);
+    const source = await new OAuthTokens(given).signIn(asks);
     if (source === undefined) return undefined;
     return {
       issuer: source.issuer,
@@ -60,6 +44,29 @@ export async function signIn(
   } finally {
     client.close();
   }
+}
+
+/** The options of the command line. New tokens are put into `tokens`. */
+function readOptions(context: CommandContext, tokens: Record<string, StoredToken>): OAuthOptions {
+  const { io, text, texts, flag } = context;
+  const fromEnvironment = environmentClient(io.env);
+  const scopes = texts("scope");
+  const withBrowser = flag("browser") || (io.keyboard !== undefined && !flag("device"));
+  return {
+    clientId: text("client-id") ?? fromEnvironment.clientId,
+    issuer: readIssuer(text("issuer") ?? fromEnvironment.issuer),
+    ...(scopes.length > 0 && { scopes }),
+    store: {
+      get: async () => undefined,
+      set: async (key, token) => void (tokens[key] = token),
+      delete: async () => undefined,
+    },
+    signIn: {
+      show: (prompt) => show(context, prompt),
+      signal: io.signal,
+      ...(withBrowser && { openRedirect: openLoopbackRedirect }),
+    },
+  };
 }
 
 function readIssuer(text: string | undefined): string | undefined {

@@ -70,8 +70,9 @@ export class OAuthHttp {
   /** Tokens and codes must not pass the network in clear text, except within this machine. */
   checkSecure(text: string): void {
     const { protocol, hostname, origin } = new URL(text);
-    const isSecure = protocol === "https:" || isLoopbackHost(hostname) || this.#given.has(origin);
-    if (isSecure) return;
+    if (protocol === "https:") return;
+    const isNear = isLoopbackHost(hostname) || this.#given.has(origin);
+    if (protocol === "http:" && isNear) return;
     throw signInError(`${origin} does not use https, so no token is requested there`);
   }
 }
