@@ -1,6 +1,7 @@
 import { ClientError } from "@convoke/protocol";
 import { type AuthorizationServer, discoveryRequest, processDiscoveryResponse } from "oauth4webapi";
-import { type OAuthHttp, explainOAuthError, signInError } from "./oauth-http.ts";
+import { explainOAuthError, requestOptions } from "./issuer-requests.ts";
+import { type OAuthHttp, signInError } from "./oauth-http.ts";
 import { isWebUrl } from "./oauth-options.ts";
 import type { CardEndpoints, TokenSource } from "./token-source.ts";
 
@@ -42,7 +43,8 @@ async function readMetadata(
   const requests =
     metadataUrl === undefined
       ? (["oauth2", "oidc"] as const).map(
-          (algorithm) => () => discoveryRequest(new URL(issuer), { algorithm, ...http.options }),
+          (algorithm) => () =>
+            discoveryRequest(new URL(issuer), { algorithm, ...requestOptions(http) }),
         )
       : [() => http.fetch(metadataUrl, { headers: { accept: "application/json" } })];
   for (const request of requests) {

@@ -24,7 +24,8 @@ import {
   refreshTokenGrantRequest,
   validateAuthResponse,
 } from "oauth4webapi";
-import { type OAuthHttp, issuerError, signInError } from "./oauth-http.ts";
+import { issuerError, requestOptions } from "./issuer-requests.ts";
+import { type OAuthHttp, signInError } from "./oauth-http.ts";
 import { type Redirect, type SignIn, isWebUrl } from "./oauth-options.ts";
 
 /** This program at an issuer. */
@@ -53,7 +54,7 @@ export async function grantClientCredentials(
     client,
     auth,
     purposeOf(context),
-    http.options,
+    requestOptions(http),
   );
   return processClientCredentialsResponse(server, client, response);
 }
@@ -70,7 +71,7 @@ export async function grantRefresh(
     client,
     clientAuth(context, identity),
     refreshToken,
-    { ...http.options, additionalParameters: { ...(resource && { resource }) } },
+    { ...requestOptions(http), additionalParameters: { ...(resource && { resource }) } },
   );
   return processRefreshTokenResponse(server, client, response);
 }
@@ -114,7 +115,7 @@ export async function grantInBrowser(
     answer,
     redirect.url,
     verifier,
-    { ...http.options, additionalParameters: { ...(resource && { resource }) } },
+    { ...requestOptions(http), additionalParameters: { ...(resource && { resource }) } },
   );
   return processAuthorizationCodeResponse(server, client, response);
 }
@@ -134,7 +135,13 @@ export async function grantOnDevice(
   const device = await processDeviceAuthorizationResponse(
     server,
     client,
-    await deviceAuthorizationRequest(server, client, auth, personalPurpose(context), http.options),
+    await deviceAuthorizationRequest(
+      server,
+      client,
+      auth,
+      personalPurpose(context),
+      requestOptions(http),
+    ),
   );
   const { verification_uri: url, verification_uri_complete: urlWithCode } = device;
   if (!isWebUrl(url))
@@ -150,7 +157,7 @@ export async function grantOnDevice(
   const until = Date.now() + device.expires_in * 1000;
   for (let pause = device.interval ?? POLL_SECONDS; Date.now() < until;) {
     const response = await deviceCodeGrantRequest(server, client, auth, device.device_code, {
-      ...http.options,
+      ...requestOptions(http),
       additionalParameters: { ...(context.resource && { resource: context.resource }) },
     });
     try {
@@ -188,7 +195,7 @@ export async function registerClient(
       redirect_uris: redirect === undefined ? [] : [redirect.url],
       response_types: redirect === undefined ? [] : ["code"],
     },
-    http.options,
+    requestOptions(http),
   );
   const client = await processDynamicClientRegistrationResponse(response);
   const secret = client["client_secret"];

@@ -1,20 +1,11 @@
 import { type HttpClient, readText } from "@convoke/egress/http";
 import { ClientError } from "@convoke/protocol";
 import { isLoopbackHost, timeoutSignal } from "@convoke/protocol/internal";
-import {
-  AuthorizationResponseError,
-  OperationProcessingError,
-  ResponseBodyError,
-  UnsupportedOperationError,
-  WWWAuthenticateChallengeError,
-  allowInsecureRequests,
-  customFetch,
-} from "oauth4webapi";
 
 /** Metadata and tokens are small. */
 const MAX_BYTES = 256 * 1024;
 
-const TIMEOUT_MS = 30_000;
+export const TIMEOUT_MS = 30_000;
 
 export interface OAuthHttpOptions {
   readonly client: HttpClient;
@@ -22,7 +13,7 @@ export interface OAuthHttpOptions {
   readonly given: readonly string[];
 }
 
-interface FetchOptions {
+export interface FetchOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: URLSearchParams | string | undefined;
@@ -35,12 +26,6 @@ interface FetchOptions {
 export class OAuthHttp {
   readonly #client: HttpClient;
   readonly #given: ReadonlySet<string>;
-  /** For the functions of oauth4webapi. Insecure requests are checked here, because some are permitted. */
-  readonly options = {
-    [customFetch]: (url: string, options: FetchOptions): Promise<Response> =>
-      this.fetch(url, options),
-    [allowInsecureRequests]: true,
-  };
 
   constructor({ client, given }: OAuthHttpOptions) {
     this.#client = client;
@@ -79,38 +64,4 @@ export class OAuthHttp {
 
 export function signInError(message: string): ClientError {
   return new ClientError("sign-in", message);
-}
-
-/** The `error` of an issuer, such as `invalid_grant`. */
-export function issuerError(error: unknown): string | undefined {
-  if (error instanceof WWWAuthenticateChallengeError) {
-    return error.cause[0]?.parameters["error"] ?? `${error.status}`;
-  }
-  return error instanceof ResponseBodyError || error instanceof AuthorizationResponseError
-    ? error.error
-    : undefined;
-}
-
-/**
- * Errors of the issuer and of the library as a `ClientError`. The library attaches whole responses to
- * its errors, which may hold tokens, so only the text is kept.
- */
-export function explainOAuthError(error: unknown, issuer: string): unknown {
-  if (error instanceof ClientError) return error;
-  const code = issuerError(error);
-  if (code !== undefined) {
-    const { error_description: why } = error as { readonly error_description?: string };
-    return signInError(`${issuer} answered ${short(code)}${why ? ` (${short(why)})` : ""}`);
-  }
-  if (error instanceof OperationProcessingError || error instanceof UnsupportedOperationError) {
-    return signInError(`the answer of ${issuer} is not accepted: ${short(error.message)}`);
-  }
-  if (error instanceof Error && error.name === "TimeoutError") {
-    return new ClientError("unreachable", `${issuer} did not answer within ${TIMEOUT_MS / 1000} s`);
-  }
-  return error;
-}
-
-function short(text: string): string {
-  return text.slice(0, 200);
 }

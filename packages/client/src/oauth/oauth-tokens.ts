@@ -1,17 +1,8 @@
 import type { HttpClient } from "@convoke/egress/http";
 import type { RawCard } from "@convoke/protocol";
 import type { AuthorizationServer, TokenEndpointResponse } from "oauth4webapi";
-import { findAuthorizationServer } from "./authorization-server.ts";
-import {
-  type ClientIdentity,
-  type GrantContext,
-  grantClientCredentials,
-  grantInBrowser,
-  grantOnDevice,
-  grantRefresh,
-  registerClient,
-} from "./grants.ts";
-import { OAuthHttp, explainOAuthError, issuerError, signInError } from "./oauth-http.ts";
+import type { ClientIdentity, GrantContext } from "./grants.ts";
+import { OAuthHttp, signInError } from "./oauth-http.ts";
 import { type OAuthOptions, type SignIn, checkOAuthOptions } from "./oauth-options.ts";
 import {
   type TokenSource,
@@ -141,6 +132,7 @@ export class OAuthTokens {
     kept: StoredToken,
     refreshToken: string,
   ): Promise<StoredToken | undefined> {
+    const { explainOAuthError, grantRefresh, issuerError } = await loadIssuer();
     const context = await this.#context(source);
     const { clientSecret = this.#given.options.clientSecret, clientId: id } = kept;
     try {
@@ -165,6 +157,7 @@ export class OAuthTokens {
       `${new URL(this.#given.url).origin} requires a sign-in at ${issuer}`,
     );
     if (signIn === undefined && clientSecret === undefined) throw missing;
+    const { explainOAuthError, grantClientCredentials } = await loadIssuer();
     try {
       const context = await this.#context(source);
       if (signIn !== undefined && hasSignInPage(context.server)) {
@@ -179,6 +172,7 @@ export class OAuthTokens {
   }
 
   async #grantToPerson(context: GrantContext, signIn: SignIn): Promise<StoredToken> {
+    const { grantInBrowser, grantOnDevice, registerClient } = await loadIssuer();
     const { server } = context;
     const { clientId, clientSecret } = this.#given.options;
     const hasPage = server.authorization_endpoint !== undefined;
@@ -207,6 +201,7 @@ export class OAuthTokens {
   }
 
   async #context(source: TokenSource): Promise<GrantContext> {
+    const { findAuthorizationServer } = await loadIssuer();
     const isGiven = this.#given.options.issuer !== undefined;
     const server = await findAuthorizationServer(source, this.#http, isGiven);
     return { server, http: this.#http, scopes: source.scopes, resource: source.resource };
@@ -224,6 +219,9 @@ export class OAuthTokens {
     return token;
   }
 }
+
+/** Loaded when the first token is requested: a page that never does need not fetch it. */
+const loadIssuer = () => import("./issuer.ts");
 
 const RUNNING = new WeakMap<TokenStore, Map<string, Promise<StoredToken>>>();
 
