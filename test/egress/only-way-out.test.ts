@@ -10,6 +10,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const ALLOWED: Readonly<Record<string, string>> = {
   "packages/egress/src/": "it is the way out, in Node and in browsers",
   "packages/server/src/node/port.ts": "it listens and never connects",
+  "packages/client/src/loopback-redirect/": "it listens for the browser of a sign-in",
   "packages/check/src/probes/webhooks.ts": "it listens for what a checked server pushes",
   "packages/runtime/src/testing/": "it listens, as the providers of models do",
   "packages/runtime/src/tools/rxjs.ts": "it loads rxjs with the first Observable, and nothing else",

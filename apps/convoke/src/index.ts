@@ -95,6 +95,7 @@ export type { Caller, SecurityRequirement, SecurityScheme } from "@convoke/proto
 
 // Call an agent
 export {
+  type Auth,
   type ClientTool,
   type ClientToolContext,
   type ConnectOptions,
@@ -103,6 +104,17 @@ export {
   type Run,
   connect,
 } from "@convoke/client";
+export {
+  MemoryTokenStore,
+  type OAuthOptions,
+  type Redirect,
+  type SignIn,
+  type SignInPrompt,
+  type StoredToken,
+  type TokenStore,
+} from "@convoke/client";
+export { openLoopbackRedirect } from "@convoke/client/loopback-redirect";
+export { storedSignIn } from "./credentials/stored-sign-in.ts";
 export { ClientError, RemoteError, textOf } from "@convoke/protocol";
 
 // Read its events

@@ -34,6 +34,9 @@ export type { RetryOptions } from "./connection/retry.ts";
 
 // Authenticate
 export type { ApiKey, Auth } from "./auth/credentials.ts";
+export type { OAuthOptions, Redirect, SignIn, SignInPrompt } from "./oauth/oauth-options.ts";
+export { MemoryTokenStore, type StoredToken, type TokenStore } from "./oauth/token-store.ts";
+export type { ClientCertificate } from "./outbound/fetch-outbound.ts";
 export { isToken } from "./auth/headers.ts";
 
 // Read an agent's card without calling the agent

@@ -12,6 +12,7 @@ import { createDestinationRule } from "./policy/destination-rule.ts";
 import { exchange } from "./connections/exchange.ts";
 import { Http2Sessions } from "./connections/http2-sessions.ts";
 import { KeptConnections } from "./connections/kept-connections.ts";
+import { type EgressCertificate, createTlsChoice } from "./connections/tls-choice.ts";
 import { type Resolve, createPinnedLookup, systemResolve } from "./connections/pinned-lookup.ts";
 import diagnosticsChannel from "node:diagnostics_channel";
 import { validateHeaderName, validateHeaderValue } from "node:http";
@@ -71,6 +72,8 @@ export interface EgressOptions {
    * resolve to any address. Never pass a URL from a card, a response or a caller.
    */
   readonly trusted?: readonly string[];
+  /** A client certificate, and the origins that it is presented to. No other origin sees it. */
+  readonly certificate?: EgressCertificate;
   /** Time limit for opening a connection, in milliseconds; default 10 s. */
   readonly connectTimeoutMs?: number;
   /** Resolves a name; default: the operating system. */
@@ -91,6 +94,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
   const way = {
     connections,
     lookup: createPinnedLookup(options.resolve ?? systemResolve, mayReach),
+    tlsFor: createTlsChoice(options.certificate),
     connectTimeoutMs: Math.min(options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, MAX_TIMER_MS),
   };
   const sessions = new Http2Sessions(way);

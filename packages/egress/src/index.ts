@@ -4,5 +4,6 @@
 /// <reference types="node" />
 export { type EgressOptions, createEgress } from "./create-egress.ts";
 export { createEgressFetch, watchRefusals } from "./create-egress.ts";
+export type { EgressCertificate } from "./connections/tls-choice.ts";
 export type { Egress, EgressRequest, EgressResponse } from "./create-egress.ts";
 export { EgressError, type EgressReason } from "./policy/egress-error.ts";

@@ -109,6 +109,7 @@ export {
   type CardSecurity,
   type SecurityRequirement,
   type SecurityScheme,
+  readCardSecurity,
 } from "./model/security.ts";
 export type {
   AgentCapabilities,

@@ -163,7 +163,7 @@ function readSeconds(value: string | undefined): number {
 
 /** The credentials as headers. A key in the query would appear in every reported address. */
 async function readCredentials(context: CommandContext): Promise<WireHeaders> {
-  const { headers, query } = toRequestParts(await readAuth(context));
+  const { headers, query } = await toRequestParts(await readAuth(context), readUrl(context));
   if (Object.keys(query).length > 0) {
     throw new UsageError("An --api-key in the query is not supported here; send it as a header.");
   }

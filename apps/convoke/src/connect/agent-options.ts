@@ -8,7 +8,7 @@ export const AUTH_OPTIONS = {
   token: {
     type: "string",
     value: "<token>",
-    help: "Bearer token (default: the one stored by convoke login, else CONVOKE_TOKEN; see below)",
+    help: "Bearer token (default: as stored by convoke login, else CONVOKE_TOKEN or CONVOKE_CLIENT_ID; see below)",
   },
   header: {
     type: "string",
@@ -53,6 +53,21 @@ export const AGENT_OPTIONS = {
     value: "<uri>",
     multiple: true,
     help: "Activate this A2A extension; can be repeated",
+  },
+  cert: {
+    type: "string",
+    value: "<file>",
+    help: "Client certificate (PEM), presented to the origin of <url> only",
+  },
+  "cert-key": {
+    type: "string",
+    value: "<file>",
+    help: "Private key of --cert (default: in the same file)",
+  },
+  ca: {
+    type: "string",
+    value: "<file>",
+    help: "With --cert: authorities (PEM) that may have signed the certificate of the agent",
   },
   "require-signature": {
     type: "boolean",
@@ -174,9 +189,12 @@ export function readReconnect({ text, flag }: CommandContext): Pick<FollowOption
 /** Environment variables of the commands that call an agent. */
 export const AGENT_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_TOKEN: "Bearer token, sent only to this machine and to the origin of CONVOKE_URL",
-  CONVOKE_URL: "The address of the agent that CONVOKE_TOKEN is for",
+  CONVOKE_CLIENT_ID: "Id of this program at CONVOKE_ISSUER, to get OAuth tokens with",
+  CONVOKE_CLIENT_SECRET: "Its secret, sent only to CONVOKE_ISSUER; used like CONVOKE_TOKEN",
+  CONVOKE_ISSUER: "The URL of the OAuth issuer that you trust",
+  CONVOKE_URL: "The address of the agent that these credentials are for",
   XDG_CONFIG_HOME:
-    "The folder of convoke/credentials.json, where convoke login stores tokens (~/.config)",
+    "The folder of convoke/credentials.json, where convoke login stores credentials (~/.config)",
   NO_COLOR: "Set it to any value to switch colours off",
 };
 

@@ -24,8 +24,9 @@ export async function askServer(
   { path, query: asked, body, about }: ServerQuestion,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { signal } = context.io;
-  const base = baseOf(readUrl(context));
-  const { headers, query } = toRequestParts(await readAuth(context));
+  const given = readUrl(context);
+  const base = baseOf(given);
+  const { headers, query } = await toRequestParts(await readAuth(context), given);
   const url = new URL(`${base}${path}`);
   for (const [name, value] of Object.entries({ ...asked, ...query }))
     url.searchParams.set(name, value);

@@ -1,18 +1,21 @@
 import { type ApiKey, type Auth, isToken } from "@convoke/client";
+import { OAuthTokens } from "@convoke/client/oauth";
+import { createEgress } from "@convoke/egress";
 import { readUrl } from "./agent-options.ts";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
 import { askSecret } from "../credentials/ask-secret.ts";
 import { CredentialsFile, credentialsPath } from "../credentials/credentials-file.ts";
-import { environmentToken } from "../credentials/environment.ts";
+import { environmentAuth } from "../credentials/environment.ts";
+import { storedSignIn } from "../credentials/stored-sign-in.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 
 /** The kinds of credentials that the command line supports. */
 type CommandAuth = Exclude<Auth, { readonly token: unknown }>;
 
 /**
- * The credentials of the caller: those of the flags, else the token stored for the origin, else
- * the token of the environment if it is for the origin. `--header` is added to them. The client
- * sends them only to the origin of the URL.
+ * The credentials of the caller: those of the flags, else those stored for the origin, else those
+ * of the environment if they are for the origin. `--header` is added to them. The client sends them
+ * only to the origin of the URL.
  */
 export async function readAuth(context: CommandContext): Promise<CommandAuth | undefined> {
   const headers = readHeaders(context.texts("header"));
@@ -21,7 +24,7 @@ export async function readAuth(context: CommandContext): Promise<CommandAuth | u
   const identity = flagged ?? (names.includes("authorization") ? undefined : kept(context));
   if (identity === undefined) return names.length === 0 ? undefined : { headers };
   if (names.length === 0) return identity;
-  const carried = toRequestParts(identity);
+  const carried = await toRequestParts(identity, readUrl(context));
   if (Object.keys(carried.query).length > 0) {
     throw new UsageError("--header cannot be combined with an --api-key in the query.");
   }
@@ -49,15 +52,20 @@ async function flaggedIdentity(context: CommandContext): Promise<CommandAuth | u
   return { basic: { user, password: await askSecret(io, "password") } };
 }
 
-/** The stored token, or that of the environment. */
+/** The stored credentials, or those of the environment. */
 function kept(context: CommandContext): CommandAuth | undefined {
   const { env } = context.io;
   const url = readUrl(context);
+  const { origin } = new URL(url);
   const path = credentialsPath(env);
-  const stored = path && new CredentialsFile(path).tokenFor(new URL(url).origin);
-  if (path && stored) return { bearer: checkToken(stored, path) };
-  const token = environmentToken(env, url);
-  return token === undefined ? undefined : { bearer: checkToken(token, "CONVOKE_TOKEN") };
+  const stored = path && new CredentialsFile(path).find(origin);
+  if (path && stored) {
+    if ("signIn" in stored) return { oauth: storedSignIn(url, env) };
+    return "apiKey" in stored ? stored : { bearer: checkToken(stored.token, path) };
+  }
+  const auth = environmentAuth(env, url);
+  if (auth === undefined || "oauth" in auth) return auth;
+  return { bearer: checkToken(auth.bearer, "CONVOKE_TOKEN") };
 }
 
 /** Rejects a token that cannot be sent in a header. Otherwise an error further down might print it. */
@@ -133,8 +141,12 @@ interface RequestParts {
   readonly query: Readonly<Record<string, string>>;
 }
 
-export function toRequestParts(auth: CommandAuth | undefined): RequestParts {
+export async function toRequestParts(
+  auth: CommandAuth | undefined,
+  url: string,
+): Promise<RequestParts> {
   if (auth === undefined) return { headers: {}, query: {} };
+  if ("oauth" in auth) return inHeader("Authorization", `Bearer ${await accessToken(auth, url)}`);
   if ("headers" in auth) return { headers: auth.headers, query: {} };
   if ("bearer" in auth) return inHeader("Authorization", `Bearer ${auth.bearer}`);
   if ("basic" in auth) {
@@ -145,6 +157,21 @@ export function toRequestParts(auth: CommandAuth | undefined): RequestParts {
   const { name, value, in: place } = auth.apiKey;
   if (place === "query") return { headers: {}, query: { [name]: value } };
   return place === "header" ? inHeader(name, value) : inHeader("Cookie", `${name}=${value}`);
+}
+
+/** The token for requests that are not A2A. There is no card, so the issuer is the stored or given one. */
+async function accessToken(
+  { oauth }: Extract<CommandAuth, { readonly oauth: unknown }>,
+  url: string,
+): Promise<string | undefined> {
+  const { issuer = "", scopes = [], resource = new URL(url).origin } = oauth;
+  const client = createEgress({ trusted: [issuer] });
+  try {
+    const source = { issuer, scopes, resource: resource || undefined };
+    return await new OAuthTokens({ options: oauth, url, client, source }).current();
+  } finally {
+    client.close();
+  }
 }
 
 function inHeader(name: string, value: string): RequestParts {

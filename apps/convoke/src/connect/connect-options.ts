@@ -27,13 +27,39 @@ export async function connectOptions(context: CommandContext): Promise<ConnectOp
     ...(allow.length > 0 && { allow }),
     ...(keyFile !== undefined && { trustedKeys: readKeys(keyFile) }),
     ...(isDemanded && { signatures: "require" }),
+    ...readCertificate(context),
     auth: await readAuth(context),
     signal: io.signal,
   };
 }
 
+/** The certificate of --cert, with its key in the same file or in that of --cert-key. */
+function readCertificate({ text }: CommandContext): Pick<ConnectOptions, "certificate"> {
+  const [cert, key, ca] = (["cert", "cert-key", "ca"] as const).map((option) => text(option));
+  if (cert === undefined) {
+    if (key === undefined && ca === undefined) return {};
+    throw new UsageError("--cert-key and --ca need --cert <file>.");
+  }
+  return {
+    certificate: {
+      cert: readPem("--cert", cert),
+      key: readPem(key === undefined ? "--cert" : "--cert-key", key ?? cert),
+      ...(ca !== undefined && { ca: readPem("--ca", ca) }),
+    },
+  };
+}
+
+function readPem(option: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${option} ${file} cannot be read (${code}).`);
+  }
+}
+
 /** The destinations of --allow, validated by the policy that uses them. */
-function readAllow(entries: readonly string[]): readonly string[] {
+export function readAllow(entries: readonly string[]): readonly string[] {
   try {
     createEgress({ allow: entries });
     return entries;

@@ -3,7 +3,7 @@ import { printable, printableJson } from "@convoke/protocol/internal";
 import { asStarted } from "../terminal/invocation.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { type CommandContext, EXIT, Interrupted } from "../terminal/command.ts";
-import { isWithheld } from "../credentials/environment.ts";
+import { withheldVariable } from "../credentials/environment.ts";
 
 type ErrorContext = Pick<CommandContext, "io" | "flag" | "positionals">;
 
@@ -61,10 +61,12 @@ function credentialsAdvice({ io, positionals }: ErrorContext): string {
   const [url = ""] = positionals;
   if (!URL.canParse(url)) return "The agent requires credentials.";
   const { origin } = new URL(url);
-  const withheld = isWithheld(io.env, url)
-    ? ` CONVOKE_TOKEN was not sent: it is only for this machine, unless you set CONVOKE_URL=${origin}.`
-    : "";
-  return `The agent requires credentials: store a token with convoke login ${origin}, or use --token, --api-key or --basic.${withheld}`;
+  const name = withheldVariable(io.env, url);
+  const withheld =
+    name === undefined
+      ? ""
+      : ` ${name} was not sent: it is only for this machine, unless you set CONVOKE_URL=${origin}.`;
+  return `The agent requires credentials: sign in or store a token with convoke login ${origin}, or use --token, --api-key or --basic.${withheld}`;
 }
 
 const NO_TASK = "convoke tasks <url> lists your tasks.";
@@ -78,4 +80,6 @@ const ADVICE: Partial<Readonly<Record<string, string>>> = {
   "no-interface": "convoke card <url> shows what it offers.",
   refused: "--allow <host> permits a private address that the card leads to, if you trust it.",
   "other-origin": "If you trust that address, use it instead.",
+  "sign-in":
+    "convoke login <url> signs you in. For a program, set CONVOKE_CLIENT_ID, CONVOKE_CLIENT_SECRET and CONVOKE_ISSUER, and CONVOKE_URL for another machine.",
 };

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { runCli } from "../cli/testing/run-cli.suite.ts";
+import { pagesV1, result, runCli, startFakeAgent } from "../cli/testing/run-cli.suite.ts";
 import { credentialsPath } from "./credentials-file.ts";
 
 const ORIGIN = "https://agent.example";
@@ -58,6 +58,7 @@ test("the list shows origins and no secrets", async () => {
   expect(JSON.parse(forPrograms.stdout)).toEqual({
     file,
     origins: ["https://a.example", "https://b.example"],
+    signIns: {},
   });
 });
 
@@ -68,10 +69,10 @@ test("logging out removes one origin, and not the others", async () => {
 
   const { stderr } = await runCli(["logout", "https://a.example/x"], { env });
 
-  expect(stderr).toBe("Deleted the token for https://a.example.\n");
+  expect(stderr).toBe("Deleted the credentials for https://a.example.\n");
   expect((await runCli(["credentials"], { env })).stdout).toBe("https://b.example\n");
   expect((await runCli(["logout", "https://a.example"], { env })).stderr).toBe(
-    "There was no token for https://a.example.\n",
+    "There were no credentials for https://a.example.\n",
   );
 });
 
@@ -119,15 +120,26 @@ test("an origin without TLS gets a warning, unless it is this machine", async ()
   expect(near.stderr).not.toContain("TLS");
 });
 
-test.each([
-  ["", "The token is missing: type it when asked, or pipe it in as one line."],
-  ["two words\n", "The token of https://agent.example contains invalid characters."],
-])("%j is not a token", async (stdin, problem) => {
+test("a text with a blank is not a token", async () => {
   const { env, file } = aHome();
 
-  const { code, stderr } = await runCli(["login", ORIGIN], { env, stdin });
+  const { code, stderr } = await runCli(["login", ORIGIN], { env, stdin: "two words\n" });
 
-  expect({ code, stderr }).toEqual({ code: 2, stderr: `${problem} See: convoke login --help\n` });
+  expect(code).toBe(2);
+  expect(stderr).toBe(
+    "The token of https://agent.example contains invalid characters. See: convoke login --help\n",
+  );
+  expect(existsSync(file)).toBe(false);
+});
+
+test("without a terminal and without input there is no token, and the error says what to do", async () => {
+  const { env, file } = aHome();
+  const agent = await startFakeAgent({ pages: pagesV1(), answer: (call) => result(call, {}) });
+
+  const { code, stderr } = await runCli(["login", agent.url], { env });
+
+  expect(code).toBe(2);
+  expect(stderr).toContain("The token is missing: type it when asked, or pipe it in as one line.");
   expect(existsSync(file)).toBe(false);
 });
 

@@ -4,7 +4,15 @@ import { printable } from "@convoke/protocol/internal";
 export { didYouMean } from "@convoke/protocol/internal";
 
 /** Options to repeat, so that the agent is called in the same way. */
-const REPEATED = ["binding", "a2a-version", "trust-key", "basic"] as const;
+const REPEATED = [
+  "binding",
+  "a2a-version",
+  "trust-key",
+  "basic",
+  "cert",
+  "cert-key",
+  "ca",
+] as const;
 
 const REPEATED_LISTS = ["extension", "allow"] as const;
 

@@ -27,10 +27,11 @@ export async function connect(
   const isUrl = typeof urlOrCard === "string";
   const cardUrl = isUrl ? urlOrCard : addressIn(urlOrCard, options.cardUrl);
   const discovery = new AgentDiscovery(cardUrl, options);
-  const { client, credentials } = discovery;
+  const { client } = discovery;
   try {
     const discovered = isUrl ? await discovery.findCard() : { card: urlOrCard, cardUrl };
     if (!isUrl) await discovery.checkCard(discovered);
+    const credentials = discovery.credentials?.withCard(discovered.card);
     const verify = discovery.checkCard.bind(discovery);
     const connection = openConnection({ discovered, client, credentials, verify }, options);
     const remote = new RemoteAgent(connection);

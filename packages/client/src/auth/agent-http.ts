@@ -1,4 +1,5 @@
 import { ClientError, type ProtocolVersion, type RequestContext } from "@convoke/protocol";
+import { orAborted } from "@convoke/protocol/internal";
 import { requestHeaders } from "./headers.ts";
 import { type HttpAnswer, type HttpCall, type HttpClient, readText } from "@convoke/egress/http";
 import { type Credentials, redact } from "./credentials.ts";
@@ -27,13 +28,16 @@ export class AgentHttp {
 
   async request(call: AgentCall): Promise<HttpAnswer> {
     const { credentials } = this.#options;
-    const sent = (await credentials?.headersFor(call.url)) ?? {};
+    if (credentials === undefined) return this.#send(call, {});
+    const { url, signal } = call;
+    // Getting a token may take as long as a person needs to sign in.
+    const sent = await orAborted(credentials.headersFor(url), signal);
     const answer = await this.#send(call, sent);
-    if (answer.status !== 401 || credentials?.areFor(call.url) !== true) return answer;
+    if (answer.status !== 401 || !credentials.areFor(url)) return answer;
     const asks = answer.headers["www-authenticate"] ?? "";
-    if (!(await credentials.renew({ asks, sent }))) return answer;
+    if (!(await orAborted(credentials.renew({ asks, sent }), signal))) return answer;
     await discard(answer);
-    return this.#send(call, await credentials.headersFor(call.url));
+    return this.#send(call, await orAborted(credentials.headersFor(url), signal));
   }
 
   /** Text of the agent without the credentials that it may quote. */

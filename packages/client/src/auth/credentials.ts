@@ -1,18 +1,24 @@
+import type { HttpClient } from "@convoke/egress/http";
+import type { RawCard } from "@convoke/protocol";
+import { OAuthTokens } from "../oauth/oauth-tokens.ts";
+import type { OAuthOptions } from "../oauth/oauth-options.ts";
 import { isHeaderValue, isName, isToken } from "./headers.ts";
 
 export interface CreateCredentialsOptions {
   readonly auth?: Auth | undefined;
   /** Short for `auth: { bearer }`. */
   readonly token?: string | undefined;
-  /** The origin that they are bound to, unless `auth.origin` is set. */
-  readonly origin: string;
+  /** The URL of the agent. They are bound to its origin, unless `auth.origin` is set. */
+  readonly url: string;
+  /** Fetches tokens. */
+  readonly client: HttpClient;
 }
 
 /** Validates the options; errors name an invalid option and never quote its value. */
 export function createCredentials(options: CreateCredentialsOptions): Credentials | undefined {
   const auth = mergeToken(options);
   if (auth === undefined) return undefined;
-  const given = auth.origin ?? options.origin;
+  const given = auth.origin ?? options.url;
   const origins = (typeof given === "string" ? [given] : given).map((origin) =>
     parseOrigin(origin, "auth.origin"),
   );
@@ -21,7 +27,11 @@ export function createCredentials(options: CreateCredentialsOptions): Credential
   if ("apiKey" in auth) return apiKey(auth.apiKey, origins);
   if ("basic" in auth) return basic(auth.basic, origins);
   if ("headers" in auth) return fixedHeaders(auth.headers, origins);
-  throw new TypeError("auth must have one of bearer, token, apiKey, basic, headers");
+  if ("oauth" in auth) {
+    const { url, client } = options;
+    return new OAuthCredentials(origins, new OAuthTokens({ options: auth.oauth, url, client }));
+  }
+  throw new TypeError("auth must have one of bearer, token, apiKey, basic, headers, oauth");
 }
 
 function mergeToken({ auth, token }: CreateCredentialsOptions): Auth | undefined {
@@ -120,6 +130,10 @@ class FixedCredentials implements Credentials {
     return false;
   }
 
+  withCard(): this {
+    return this;
+  }
+
   secrets(): readonly string[] {
     return this.#options.secrets;
   }
@@ -167,6 +181,10 @@ class TokenCredentials implements Credentials {
     return `Bearer ${await this.#current()}` !== refused;
   }
 
+  withCard(): this {
+    return this;
+  }
+
   secrets(): readonly string[] {
     return [...this.#known];
   }
@@ -196,6 +214,42 @@ class TokenCredentials implements Credentials {
   }
 }
 
+/** Access tokens that the client gets itself, as the card or a 401 says. */
+class OAuthCredentials implements Credentials {
+  readonly #origins: readonly string[];
+  readonly #tokens: OAuthTokens;
+
+  constructor(origins: readonly string[], tokens: OAuthTokens) {
+    this.#origins = origins;
+    this.#tokens = tokens;
+  }
+
+  areFor(url: string): boolean {
+    return hasOrigin(this.#origins, url);
+  }
+
+  async headersFor(url: string): Promise<Readonly<Record<string, string>>> {
+    const token = this.areFor(url) ? await this.#tokens.current() : undefined;
+    return token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  }
+
+  queryFor(): Readonly<Record<string, string>> {
+    return {};
+  }
+
+  renew({ asks, sent }: Challenge): Promise<boolean> {
+    return this.#tokens.renew({ asks, token: sent["Authorization"]?.replace("Bearer ", "") });
+  }
+
+  withCard(card: RawCard): OAuthCredentials {
+    return new OAuthCredentials(this.#origins, this.#tokens.withCard(card));
+  }
+
+  secrets(): readonly string[] {
+    return this.#tokens.secrets();
+  }
+}
+
 /** A 401 of an agent. */
 interface Challenge {
   /** The `WWW-Authenticate` header; empty if there was none. */
@@ -206,8 +260,7 @@ interface Challenge {
 
 /**
  * Credentials for an agent. They are bound to the origins that they were given for: for any other URL
- * they are empty, whatever a card or a redirect says. Flows that fetch tokens, such as OAuth, are
- * further implementations.
+ * they are empty, whatever a card or a redirect says.
  */
 export interface Credentials {
   /** Whether there are credentials for the URL. */
@@ -218,6 +271,8 @@ export interface Credentials {
   queryFor(url: string): Readonly<Record<string, string>>;
   /** After a 401: renews the credentials if possible, and returns whether another attempt makes sense. */
   renew(challenge: Challenge): Promise<boolean>;
+  /** The credentials that the card requires, as far as the user's options let the card decide. */
+  withCard(card: RawCard): Credentials;
   /** Values that must not appear in errors. */
   secrets(): readonly string[];
 }
@@ -234,6 +289,8 @@ export type Auth = (
   | { readonly basic: { readonly user: string; readonly password: string } }
   /** For any other scheme. */
   | { readonly headers: Readonly<Record<string, string>> }
+  /** Tokens that the client gets and renews itself, as the card of the agent says. */
+  | { readonly oauth: OAuthOptions }
 ) & {
   /** The origin, or origins, that the credentials are for instead, such as `https://agent.example`. */
   readonly origin?: string | readonly string[] | undefined;
@@ -247,15 +304,23 @@ export interface ApiKey {
 
 let count = 0;
 
-const FUNCTIONS = new WeakMap<object, number>();
+const SOURCES = new WeakMap<object, number>();
 
 /** A cache key that separates callers, so that one never sees documents of another. Kept in memory only. */
 export function credentialsKey(auth: Auth | undefined, token: string | undefined): string {
   if (auth === undefined) return token === undefined ? "nobody" : JSON.stringify({ bearer: token });
-  if (!("token" in auth)) return JSON.stringify(auth);
-  const known = FUNCTIONS.get(auth.token) ?? (count += 1);
-  FUNCTIONS.set(auth.token, known);
-  return `function ${known} ${JSON.stringify(auth.origin)}`;
+  if (!("token" in auth) && !("oauth" in auth)) return JSON.stringify(auth);
+  const source = "token" in auth ? auth.token : auth.oauth;
+  const known = SOURCES.get(source) ?? (count += 1);
+  SOURCES.set(source, known);
+  return `source ${known} ${JSON.stringify(auth.origin)}`;
+}
+
+/** The URLs that the user gave with the credentials; requests may go there, even to private addresses. */
+export function givenUrls(auth: Auth | undefined): readonly string[] {
+  if (auth === undefined) return [];
+  const issuer = "oauth" in auth ? (auth.oauth.issuer ?? []) : [];
+  return [auth.origin ?? [], issuer].flat();
 }
 
 /** Whether the URL has one of the origins. The parser normalizes every spelling of a host. */

@@ -1,3 +1,4 @@
+import { createFetchClient } from "@convoke/egress/http";
 import { expect, test } from "vitest";
 import { createCredentials } from "../auth/credentials.ts";
 import { listInterfaces } from "./card-interfaces.ts";
@@ -132,7 +133,11 @@ test("if there is no usable interface the error lists what the card offers", () 
 
 test("a client with credentials calls only the origin that they are for", () => {
   const origin = "https://agent.example";
-  const credentials = createCredentials({ token: "secret", origin });
+  const credentials = createCredentials({
+    token: "secret",
+    url: origin,
+    client: createFetchClient(),
+  });
   const away = offer("HTTP+JSON", "https://elsewhere.example/");
   const home = offer("JSONRPC", "https://AGENT.example:443/rpc");
   const both = { supportedInterfaces: [away, home] };
@@ -152,7 +157,11 @@ test("a client with credentials calls only the origin that they are for", () => 
 test("a key for the query cannot be sent via gRPC", () => {
   const origin = "https://agent.example";
   const apiKey = { in: "query", name: "key", value: "secret" } as const;
-  const credentials = createCredentials({ auth: { apiKey }, origin });
+  const credentials = createCredentials({
+    auth: { apiKey },
+    url: origin,
+    client: createFetchClient(),
+  });
   const card = { supportedInterfaces: [offer("GRPC", origin), offer("JSONRPC", "/")] };
 
   expect(chooseInterfaces({ card, cardUrl }, { credentials, hasGrpc: true })).toMatchObject([

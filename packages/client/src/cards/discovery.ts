@@ -1,4 +1,5 @@
 import { createOutbound } from "#outbound";
+import type { ClientCertificate } from "../outbound/fetch-outbound.ts";
 import { type HttpClient, readText } from "@convoke/egress/http";
 import { ClientError, type ProtocolVersion } from "@convoke/protocol";
 import { timeoutSignal } from "@convoke/protocol/internal";
@@ -8,6 +9,7 @@ import {
   type Credentials,
   createCredentials,
   credentialsKey,
+  givenUrls,
 } from "../auth/credentials.ts";
 import type { DiscoveredCard } from "./card.ts";
 import { type CardSignature, type SignatureOptions, checkCard } from "./check-card.ts";
@@ -19,6 +21,11 @@ export interface DiscoverOptions extends SignatureOptions {
   readonly token?: string | undefined;
   /** Any other credentials, bound to the same origin unless `auth.origin` says otherwise. */
   readonly auth?: Auth | undefined;
+  /**
+   * A certificate that identifies you to the agent (mutual TLS). It is presented to the origin of the
+   * given URL, and to those of `auth.origin`. Not available in browsers or with `fetch`.
+   */
+  readonly certificate?: ClientCertificate | undefined;
   /** Use only this version of A2A; by default the newest that the agent offers. */
   readonly version?: ProtocolVersion | undefined;
   /**
@@ -68,13 +75,18 @@ export class AgentDiscovery {
   constructor(url: string, options: DiscoverOptions) {
     this.#given = parseAgentUrl(url);
     this.#options = options;
-    const { auth, token, fetch, allow, timeoutMs } = options;
+    const { auth, token, fetch, allow, timeoutMs, certificate } = options;
     if (timeoutMs !== undefined) checkAtLeast("timeoutMs", timeoutMs, 1);
     const { origin } = this.#given;
-    this.credentials = createCredentials({ auth, token, origin });
-    const origins = [auth?.origin ?? []].flat();
-    const trusted = options.trusted === false ? origins : [origin, ...origins];
-    this.client = createOutbound({ trusted, allow, fetch });
+    const given = givenUrls(auth);
+    const ownOrigins = [origin, auth?.origin ?? []].flat();
+    this.client = createOutbound({
+      trusted: options.trusted === false ? given : [origin, ...given],
+      allow,
+      fetch,
+      certificate: certificate && { ...certificate, origins: ownOrigins },
+    });
+    this.credentials = createCredentials({ auth, token, url, client: this.client });
     this.#cache = options.cache === false ? new DocumentCache() : cacheFor(fetch);
   }
 

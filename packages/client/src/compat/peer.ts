@@ -1,6 +1,6 @@
 import { createOutbound } from "#outbound";
 import { AgentHttp } from "../auth/agent-http.ts";
-import { type Auth, createCredentials } from "../auth/credentials.ts";
+import { type Auth, createCredentials, givenUrls } from "../auth/credentials.ts";
 import { ValidationError } from "./errors.ts";
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { sleep } from "@convoke/protocol/internal";
@@ -38,9 +38,9 @@ export function openPeer(base: string, options: PeerOptions): Peer {
   const { token, auth, trusted = true, allow } = options;
   const { origin } = new URL(base);
   checkCredentialsBound(options);
-  const credentials = createCredentials({ auth, token, origin });
-  const given = [auth?.origin ?? []].flat();
+  const given = givenUrls(auth);
   const client = createOutbound({ trusted: trusted ? [origin, ...given] : given, allow });
+  const credentials = createCredentials({ auth, token, url: base, client });
   return {
     http: new AgentHttp({ client, version: "1.0", credentials }),
     close: () => client.close(),

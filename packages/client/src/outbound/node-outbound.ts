@@ -1,8 +1,11 @@
 import { createEgress } from "@convoke/egress";
 import { type HttpClient, createFetchClient } from "@convoke/egress/http";
-import type { OutboundOptions } from "./fetch-outbound.ts";
+import { type OutboundOptions, rejectCertificate } from "./fetch-outbound.ts";
 
 /** The HTTP client in Node: through the egress policy. */
-export function createOutbound({ trusted, allow = [], fetch }: OutboundOptions): HttpClient {
-  return fetch ? createFetchClient(fetch) : createEgress({ trusted, allow });
+export function createOutbound(options: OutboundOptions): HttpClient {
+  const { trusted, allow = [], fetch, certificate } = options;
+  if (!fetch) return createEgress({ trusted, allow, ...(certificate && { certificate }) });
+  rejectCertificate(certificate);
+  return createFetchClient(fetch);
 }

@@ -11,6 +11,7 @@ import {
   type StreamOptions,
 } from "@convoke/protocol";
 import { GRPC_SERVICES, type GrpcMethod, decodeStatusDetails } from "@convoke/protocol/grpc";
+import { orAborted } from "@convoke/protocol/internal";
 import { type Credentials, redact } from "../auth/credentials.ts";
 import { requestHeaders } from "../auth/headers.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
@@ -91,12 +92,15 @@ export class GrpcTransport implements Transport {
     const method = this.#findMethod(operation);
     const tenant = this.#tenant === undefined ? {} : { tenant: this.#tenant };
     const message = method.encodeRequest({ ...(params as object), ...tenant });
+    const credentials = this.#credentials;
     for (let mayRenew = true; ; mayRenew = false) {
-      const sent = (await this.#credentials?.headersFor(this.speaking.url)) ?? {};
+      const sent = credentials
+        ? await orAborted(credentials.headersFor(this.speaking.url), options.signal)
+        : {};
       const { error, asks } = yield* this.#attempt({ method, message, sent, options });
       if (error === undefined) return;
-      const mayRetry = error.reason === "Unauthenticated" && mayRenew;
-      if (!mayRetry || (await this.#credentials?.renew({ asks, sent })) !== true) throw error;
+      if (credentials === undefined || error.reason !== "Unauthenticated" || !mayRenew) throw error;
+      if (!(await orAborted(credentials.renew({ asks, sent }), options.signal))) throw error;
     }
   }
 

@@ -100,7 +100,7 @@ function openSocket(way: OutboundConnections, url: URL): Socket {
   };
   if (url.protocol === "http:") return connectNet(options);
   const name = isIP(host) === 0 && { servername: host };
-  return connectTls({ ...options, ...name, ALPNProtocols: ["h2"] });
+  return connectTls({ ...options, ...name, ...way.tlsFor(url), ALPNProtocols: ["h2"] });
 }
 
 function toError(url: URL, error: unknown): EgressError {

@@ -4,12 +4,14 @@ import { type Socket, isIP } from "node:net";
 import { canonicalHost, effectivePort } from "../policy/host.ts";
 import type { KeptConnections } from "./kept-connections.ts";
 import type { PinnedLookup } from "./pinned-lookup.ts";
+import type { TlsChoice } from "./tls-choice.ts";
 import { EgressError } from "../policy/egress-error.ts";
 
 /** What all outgoing requests share. */
 export interface OutboundConnections {
   readonly connections: KeptConnections;
   readonly lookup: PinnedLookup;
+  readonly tlsFor: TlsChoice;
   readonly connectTimeoutMs: number;
 }
 
@@ -53,6 +55,7 @@ export function send(
       agent: way.connections.agentFor(url),
       // The certificate must be for the name, whatever address it resolved to.
       ...(isIP(host) === 0 && { servername: host }),
+      ...way.tlsFor(url),
     });
     const progress = watchProgress(way, url, request);
     const abort = () => {

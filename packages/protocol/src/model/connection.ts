@@ -202,6 +202,8 @@ export type ClientErrorKind =
   | "no-interface"
   /** The card points to an origin that the credentials are not meant for. */
   | "other-origin"
+  /** A sign-in is needed first, or it failed. */
+  | "sign-in"
   /** The response is not A2A. */
   | "unreadable"
   /** The agent's version has no such operation. */

@@ -41,7 +41,7 @@ export const BEARER_SECURITY: CardSecurity = {
 type Json = Readonly<Record<string, unknown>>;
 
 /** The `type` of a scheme in the JSON of 0.3, and the member of the proto that corresponds to it. */
-export const SCHEME_MEMBERS = {
+const SCHEME_MEMBERS = {
   apiKey: "apiKeySecurityScheme",
   http: "httpAuthSecurityScheme",
   oauth2: "oauth2SecurityScheme",
@@ -72,6 +72,18 @@ export function schemeToProto(value: unknown): Json {
   };
 }
 
+/** The inverse; empty for a scheme of an unknown type. */
+export function schemeFromProto(value: unknown): Json {
+  const scheme = value as Json;
+  for (const [type, member] of Object.entries(SCHEME_MEMBERS)) {
+    const inner = scheme[member];
+    if (!isObject(inner)) continue;
+    const { location, ...rest } = inner;
+    return { type, ...(location !== undefined && { in: location }), ...rest };
+  }
+  return {};
+}
+
 /** `{ bearer: [] }` is `{ schemes: { bearer: { list: [] } } }`. */
 export function requirementToProto(requirement: Json): Json {
   return { schemes: mapValues(requirement, (list) => ({ list })) };
@@ -84,4 +96,26 @@ function oneFlow(flows: Json): Json {
 
 export function mapValues<T>(object: Json, translate: (value: unknown) => T): Record<string, T> {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, translate(value)]));
+}
+
+/** What a received card says about authentication: `security` in 0.3, `securityRequirements` in 1.0. */
+export function readCardSecurity(card: Json): CardSecurity {
+  const schemes = isObject(card["securitySchemes"]) ? card["securitySchemes"] : {};
+  const listed = card["securityRequirements"] ?? card["security"];
+  return {
+    schemes: mapValues(schemes, readScheme),
+    requirements: Array.isArray(listed) ? listed.filter(isObject).map(readRequirement) : [],
+  };
+}
+
+function readScheme(value: unknown): SecurityScheme {
+  const scheme = isObject(value) ? value : {};
+  return (typeof scheme["type"] === "string" ? scheme : schemeFromProto(scheme)) as SecurityScheme;
+}
+
+function readRequirement(value: Json): SecurityRequirement {
+  return mapValues(isObject(value["schemes"]) ? value["schemes"] : value, (scopes) => {
+    const list = isObject(scopes) ? scopes["list"] : scopes;
+    return Array.isArray(list) ? list.filter((scope) => typeof scope === "string") : [];
+  });
 }

@@ -8,6 +8,7 @@ import type { ChildRecords } from "../processes/child-records.ts";
 import { McpError } from "./mcp-error.ts";
 import type { McpSession } from "./mcp-session.ts";
 import type { McpServerSettings, McpSettings } from "./mcp-settings.ts";
+import { ServerTokens } from "./server-tokens.ts";
 
 export interface McpConnectionOptions {
   readonly server: McpServerSettings;
@@ -39,6 +40,7 @@ export class McpConnection {
    */
   readonly #outside = AsyncLocalStorage.snapshot();
   readonly #work = new Set<Promise<void>>();
+  readonly #tokens: ServerTokens | undefined;
   #session: McpSession | undefined;
   #attempt: Promise<McpSession> | undefined;
   #error: McpError | undefined;
@@ -51,6 +53,8 @@ export class McpConnection {
 
   constructor(options: McpConnectionOptions) {
     this.#options = options;
+    const { target } = options.server;
+    if (target.kind === "url") this.#tokens = new ServerTokens(target, options.settings.fetch);
   }
 
   get status(): McpStatus {
@@ -107,6 +111,7 @@ export class McpConnection {
           server,
           settings,
           records,
+          tokens: this.#tokens,
           onElicit,
           onTools: (changed) => {
             if (changed === this.#session) onTools(changed.tools);

@@ -21,11 +21,14 @@ import type { McpFetch, McpServerSettings, McpSettings } from "./mcp-settings.ts
 import { OutputValidator } from "./server-schema.ts";
 import { createEgress, createEgressFetch } from "@convoke/egress";
 import { serverFetch } from "./server-fetch.ts";
+import type { ServerTokens } from "./server-tokens.ts";
 
 export interface McpSessionOptions {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
   readonly records: ChildRecords | undefined;
+  /** Of a server over HTTP. */
+  readonly tokens: ServerTokens | undefined;
   readonly onElicit: (params: ElicitRequestParams, signal: AbortSignal) => Promise<ElicitResult>;
   /** Called when the server's list of tools has changed. */
   readonly onTools: (session: McpSession) => void;
@@ -275,6 +278,7 @@ interface TransportOptions {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
   readonly records: ChildRecords | undefined;
+  readonly tokens: ServerTokens | undefined;
 }
 
 /**
@@ -293,7 +297,7 @@ const STREAM_RETRIES = {
  * process signals that by exiting.
  */
 function createTransport(
-  { server, settings, records }: TransportOptions,
+  { server, settings, records, tokens }: TransportOptions,
   onLost: (error: McpError) => void,
 ): Transport {
   const { maxMessageBytes, logger, fetch } = settings;
@@ -304,7 +308,13 @@ function createTransport(
     return new ChildTransport(target, { records, maxMessageBytes, print });
   }
   return new StreamableHTTPClientTransport(target.url, {
-    fetch: serverFetch(target, { fetch: fetch ?? wayTo(target.url), maxMessageBytes, onLost }),
+    fetch: serverFetch(target, {
+      fetch: fetch ?? wayTo(target.url),
+      maxMessageBytes,
+      // A connection over HTTP always has them.
+      tokens: tokens!,
+      onLost,
+    }),
     reconnectionOptions: STREAM_RETRIES,
   });
 }

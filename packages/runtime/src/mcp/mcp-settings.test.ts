@@ -26,7 +26,7 @@ test.each([
   ],
   [
     { files: { url: "http://a", auth: 1 } },
-    "mcpServers.files.auth must be a token, or a function that gives one",
+    "mcpServers.files.auth must be a token, a function that gives one, or { oauth }",
   ],
   [
     { files: { command: "a", confirm: "nevr" } },

@@ -1,3 +1,4 @@
+import { type OAuthOptions, checkOAuthOptions } from "@convoke/client/oauth";
 import { MAX_TIMER_MS, isObject } from "@convoke/protocol/internal";
 import type { ConfirmRule } from "../tools/tool.ts";
 import { serverPrefixes } from "./tool-names.ts";
@@ -129,10 +130,16 @@ function urlTarget(field: string, config: McpUrlConfig): UrlTarget {
     throw new TypeError(`${field}.url must not hold a password; give it as headers or auth`);
   }
   const { headers = {}, auth } = config;
-  if (auth !== undefined && typeof auth !== "string" && typeof auth !== "function") {
-    throw new TypeError(`${field}.auth must be a token, or a function that gives one`);
-  }
+  checkAuth(`${field}.auth`, auth);
   return { kind: "url", url, headers: textRecord(`${field}.headers`, headers), auth };
+}
+
+function checkAuth(field: string, auth: McpUrlConfig["auth"]): void {
+  if (auth === undefined || typeof auth === "string" || typeof auth === "function") return;
+  if (!isObject(auth) || !isObject(auth.oauth)) {
+    throw new TypeError(`${field} must be a token, a function that gives one, or { oauth }`);
+  }
+  checkOAuthOptions(auth.oauth, `${field}.oauth`);
 }
 
 /** Rejects unknown rules, because a mistyped rule must not leave a tool unguarded. */
@@ -193,10 +200,14 @@ interface McpUrlConfig extends McpServerRules {
   /** Sent only to the origin of `url`. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * A bearer token, or a function that returns the current one. The function is called before every
-   * request.
+   * A bearer token, or a function that returns the current one, which is called before every request.
+   * `{ oauth }` gets tokens as the server says: with a client secret for the agent itself, or those of
+   * a sign-in in its `store`. They are shared by all callers of the agent.
    */
-  readonly auth?: string | (() => string | undefined | Promise<string | undefined>);
+  readonly auth?:
+    | string
+    | (() => string | undefined | Promise<string | undefined>)
+    | { readonly oauth: OAuthOptions };
   readonly command?: undefined;
 }
 

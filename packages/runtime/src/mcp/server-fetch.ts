@@ -1,18 +1,19 @@
-import { readChallenge } from "./sign-in.ts";
+import { type ServerTokens, signInNeeded } from "./server-tokens.ts";
 import type { McpFetch, UrlTarget } from "./mcp-settings.ts";
 import { McpError } from "./mcp-error.ts";
 
 export interface ServerFetchOptions {
   readonly fetch: McpFetch;
   readonly maxMessageBytes: number;
+  readonly tokens: ServerTokens;
   /** The server is gone, or no longer recognizes the session: pending requests will not be answered. */
   readonly onLost: (error: McpError) => void;
 }
 
 /**
- * Creates the fetch for all HTTP requests to a server. The configured headers are sent only to its
- * origin, redirects are returned to the transport, and responses are checked for signs of a lost
- * connection or session.
+ * Creates the fetch for all HTTP requests to a server. The configured headers and tokens are sent
+ * only to its origin, redirects are returned to the transport, and responses are checked for signs of
+ * a lost connection or session. A request that is rejected with 401 is repeated once with a new token.
  */
 export function serverFetch(target: UrlTarget, options: ServerFetchOptions): McpFetch {
   return async (address, init = {}) => {
@@ -20,36 +21,49 @@ export function serverFetch(target: UrlTarget, options: ServerFetchOptions): Mcp
     if (url.origin !== target.url.origin) {
       throw new McpError("refused", "it points to another origin, which is not followed");
     }
-    const headers = await headersOf(target, init);
-    const response = await request(url, { ...init, headers, redirect: "manual" }, options);
-    if (response.status === 401) {
-      void response.body?.cancel().catch(() => undefined);
-      const challenge = readChallenge(response.headers.get("www-authenticate"));
-      throw new McpError("sign-in", "the user must sign in first", { challenge });
-    }
-    const hasSession = headers.has("mcp-session-id");
+    const send = (token: string | undefined): Promise<Response> => {
+      const headers = headersOf(target, init, token);
+      return request(url, { ...init, headers, redirect: "manual" }, options);
+    };
+    const response = await sendWithToken(options.tokens, send);
+    const hasSession = new Headers(init.headers).has("mcp-session-id");
     const isCall = init.method === "POST";
     return checked(response, { hasSession, isCall, signal: init.signal ?? undefined }, options);
   };
 }
 
-async function headersOf({ headers: own, auth }: UrlTarget, init: RequestInit): Promise<Headers> {
+/** Sends a request with the current token, and after a 401 once more with a new one. */
+async function sendWithToken(
+  tokens: ServerTokens,
+  send: (token: string | undefined) => Promise<Response>,
+): Promise<Response> {
+  const token = await tokens.current();
+  const response = await send(token);
+  if (response.status !== 401) return response;
+  const asks = challengeOf(response);
+  const renewed = await tokens.renewed({ asks, token });
+  if (renewed === undefined) throw signInNeeded(asks);
+  const repeated = await send(renewed);
+  if (repeated.status !== 401) return repeated;
+  throw signInNeeded(challengeOf(repeated));
+}
+
+/** What a 401 asks for. Its body is not needed. */
+function challengeOf({ headers, body }: Response): string {
+  void body?.cancel().catch(() => undefined);
+  return headers.get("www-authenticate") ?? "";
+}
+
+function headersOf(
+  { headers: own }: UrlTarget,
+  init: RequestInit,
+  token: string | undefined,
+): Headers {
   const headers = new Headers(own);
-  const token = typeof auth === "function" ? await tokenOf(auth) : auth;
   if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
   // Set last, because the protocol does not work if its own headers are overridden.
   new Headers(init.headers).forEach((value, name) => headers.set(name, value));
   return headers;
-}
-
-async function tokenOf(
-  auth: () => string | undefined | Promise<string | undefined>,
-): Promise<string | undefined> {
-  try {
-    return await auth();
-  } catch (cause) {
-    throw new McpError("unreachable", "its auth function failed", { cause });
-  }
 }
 
 /** Error codes of failures that occur before anything was sent. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readChallenge } from "./sign-in.ts";
 
 test.each([
-  [null, {}],
+  ["", {}],
   ["Basic", {}],
   ['Bearer realm="My \\"vault\\"", error="invalid_token"', { realm: 'My "vault"' }],
   [

@@ -1,3 +1,4 @@
+import { challengeFields } from "@convoke/client/oauth";
 import { authRequired, webUrl } from "../tools/interrupts.ts";
 import type { AuthRequired, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
 import type { McpConnection } from "./mcp-connection.ts";
@@ -63,15 +64,9 @@ export interface Challenge {
 
 const MAX_TEXT = 200;
 
-/** Reads a `WWW-Authenticate` header (RFC 9110 §11.6.1, RFC 9728 §5.1). */
-export function readChallenge(header: string | null): Challenge {
-  const fields = new Map<string, string>();
-  for (const [, name, quoted, plain] of (header ?? "").matchAll(
-    /([a-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi,
-  )) {
-    const value = quoted === undefined ? plain! : quoted.replaceAll(/\\(.)/g, "$1");
-    fields.set(name!.toLowerCase(), value);
-  }
+/** Reads a `WWW-Authenticate` header (RFC 9728 §5.1). */
+export function readChallenge(header: string): Challenge {
+  const fields = challengeFields(header);
   const url = webUrl(fields.get("authorization_uri") ?? fields.get("resource_metadata"));
   const realm = fields.get("realm")?.slice(0, MAX_TEXT);
   const scope = fields.get("scope")?.slice(0, MAX_TEXT);

@@ -1,8 +1,8 @@
 import { isObject } from "../../internal/json.ts";
 import {
-  SCHEME_MEMBERS,
   mapValues,
   requirementToProto,
+  schemeFromProto,
   schemeToProto,
 } from "../../model/security.ts";
 
@@ -46,15 +46,4 @@ function withRequirements(owner: Json, translate: (requirement: Json) => Json): 
 
 function requirementFromProto({ schemes }: Json): Json {
   return isObject(schemes) ? mapValues(schemes, (scopes) => (scopes as Json)["list"] ?? []) : {};
-}
-
-function schemeFromProto(value: unknown): Json {
-  const scheme = value as Json;
-  for (const [type, member] of Object.entries(SCHEME_MEMBERS)) {
-    const inner = scheme[member];
-    if (!isObject(inner)) continue;
-    const { location, ...rest } = inner;
-    return { type, ...(location !== undefined && { in: location }), ...rest };
-  }
-  return {};
 }
