@@ -126,15 +126,35 @@ function isSecure(message: IncomingMessage): boolean {
  *
  * @param host the host in the target of the request, which overrides the header (RFC 9112 §3.2.2)
  */
-function readHeaders(
-  { headers }: IncomingMessage,
-  host: string | undefined,
-): HttpRequest["headers"] {
+function readHeaders(incoming: IncomingMessage, host: string | undefined): HttpRequest["headers"] {
+  const headers = withRepeated(incoming);
   if (host !== undefined) return { ...headers, host };
   const authority = headers[":authority"];
   return headers.host !== undefined || authority === undefined
     ? headers
     : { ...headers, host: authority };
+}
+
+/** The headers that say who calls whom. A request has each of them once (RFC 9110 §7.2, §11.6.2). */
+const ONCE: ReadonlySet<string> = new Set(["host", "authorization"]);
+
+/**
+ * Node keeps the first of several equal headers, and a proxy in front may have checked the last. All
+ * of them are joined here, as Node does with other headers, so that the guard rejects the request.
+ */
+function withRepeated({ headers, rawHeaders }: IncomingMessage): IncomingMessage["headers"] {
+  const found = new Map<string, string>();
+  let joined = headers;
+  for (let place = 0; place < rawHeaders.length; place += 2) {
+    const name = rawHeaders[place]!.toLowerCase();
+    if (!ONCE.has(name)) continue;
+    const earlier = found.get(name);
+    const value = rawHeaders[place + 1]!;
+    const all = earlier === undefined ? value : `${earlier}, ${value}`;
+    if (earlier !== undefined) joined = { ...joined, [name]: all };
+    found.set(name, all);
+  }
+  return joined;
 }
 
 const EMPTY_QUERY = new URLSearchParams();
