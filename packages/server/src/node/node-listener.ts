@@ -27,7 +27,8 @@ export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse)
 export function createNodeListener(handler: RequestHandler): NodeListener {
   const { handle, onResponse } = handler;
   const unread = new UnreadBytes(handler.maxUnreadBytes);
-  return (incoming, outgoing) => {
+  const turns = new Turns();
+  const answer: NodeListener = (incoming, outgoing) => {
     const request = toHttpRequest(incoming, handler);
     void handle(request).then(
       (handled) => {
@@ -42,6 +43,28 @@ export function createNodeListener(handler: RequestHandler): NodeListener {
       () => outgoing.destroy(),
     );
   };
+  return (incoming, outgoing) => turns.take(incoming, outgoing, () => answer(incoming, outgoing));
+}
+
+/**
+ * The responses of an HTTP/1.1 connection are sent in the order of its requests, so a request that
+ * arrives before the earlier ones are answered (pipelining) waits for its turn. Otherwise a client
+ * could make the server work on any number of requests at once, and leave.
+ */
+class Turns {
+  readonly #last = new WeakMap<object, ServerResponse>();
+
+  take(incoming: IncomingMessage, outgoing: ServerResponse, start: () => void): void {
+    // Frameworks that handle requests without a network may have no socket.
+    const socket = incoming.socket as IncomingMessage["socket"] | undefined;
+    if (isHttp2(incoming) || socket === undefined) return start();
+    const earlier = this.#last.get(socket);
+    this.#last.set(socket, outgoing);
+    if (earlier === undefined || earlier.closed || earlier.destroyed) return start();
+    earlier.once("close", () => {
+      if (!socket.destroyed) start();
+    });
+  }
 }
 
 /** A request that is being answered. */
