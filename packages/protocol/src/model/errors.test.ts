@@ -104,6 +104,18 @@ describe("an error", () => {
     expect(error).toBeInstanceOf(Error);
   });
 
+  test("quotes at most 2000 characters of what a caller sent", () => {
+    const long = `${"x".repeat(1999)}😀${"x".repeat(1_000_000)}`;
+
+    const error = new A2AError("TaskNotFound", long, { details: { taskId: long } });
+
+    for (const text of [error.detail, error.message, error.details["taskId"]!]) {
+      expect(text.length).toBeLessThan(2100);
+      expect(text.isWellFormed()).toBe(true);
+      expect(text).toContain("(1002001 characters)");
+    }
+  });
+
   test("names the invalid field", () => {
     expect(invalidParams("message.role", "is required")).toMatchObject({
       reason: "InvalidParams",

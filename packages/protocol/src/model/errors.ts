@@ -157,12 +157,15 @@ export class A2AError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(reason: ErrorReason, detail: string, options: A2AErrorOptions = {}) {
-    super(`${ERRORS[reason].title}: ${detail}`, { cause: options.cause });
+    const short = shortened(detail);
+    super(`${ERRORS[reason].title}: ${short}`, { cause: options.cause });
     this.name = "A2AError";
     this.reason = reason;
-    this.detail = detail;
+    this.detail = short;
     this.field = options.field;
-    this.details = options.details ?? {};
+    this.details = Object.fromEntries(
+      Object.entries(options.details ?? {}).map(([name, text]) => [name, shortened(text)]),
+    );
     this.retryAfterMs = options.retryAfterMs ?? this.row.retryAfterMs;
   }
 
@@ -196,6 +199,17 @@ export class A2AError extends Error {
 
 const BRAND = Symbol.for("@convoke/protocol/A2AError");
 Object.defineProperty(A2AError.prototype, BRAND, { value: true });
+
+/**
+ * The longest text of an error. Errors quote what the caller sent, such as an id, and a caller could
+ * otherwise have megabytes repeated in responses and logs.
+ */
+const MAX_TEXT = 2000;
+
+function shortened(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  return `${text.slice(0, MAX_TEXT).toWellFormed()}… (${text.length} characters)`;
+}
 
 /** A request field is invalid; `problem` says what it must be. */
 export function invalidParams(field: string, problem: string): A2AError {

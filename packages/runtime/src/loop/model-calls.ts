@@ -134,9 +134,7 @@ export class ModelCalls {
     const { contextTokens } = this.#model;
     if (contextTokens === undefined && least === 0) return { entries: transcript, left: 0 };
     const { maxOutputTokens = 0 } = this.#scope.settings;
-    const fixed = tokensOf(
-      (this.#instructions() ?? "") + JSON.stringify(this.#tools.box.describe()),
-    );
+    const fixed = tokensOf((this.#instructions() ?? "") + JSON.stringify(this.#tools.box.offer()));
     const space = (contextTokens ?? Number.POSITIVE_INFINITY) * (1 - FREE_SHARE);
     return trim(transcript, { maxTokens: space - maxOutputTokens - fixed, least, subject });
   }
@@ -159,7 +157,7 @@ export class ModelCalls {
     const request: ModelRequest = {
       ...(instructions !== undefined && { instructions }),
       transcript,
-      tools: this.#tools.box.describe(),
+      tools: this.#tools.box.offer(),
       ...(output && { output: output.schema }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(temperature !== undefined && { temperature }),

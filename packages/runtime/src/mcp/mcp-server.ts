@@ -187,6 +187,7 @@ function mcpTool(name: string, described: ServerTool, around: McpToolSurrounding
   return {
     name,
     description: description.slice(0, MAX_DESCRIPTION),
+    describedBy: `The MCP server ${server.name}`,
     inputSchema: schema,
     confirm: confirmByAnnotations(server, described),
     idempotent,

@@ -208,16 +208,23 @@ const MAX_DESCRIPTION = 4000;
  * A sub-agent as the model sees it, with the author's description if there is one, else the one on
  * the agent's card, else a generic text.
  */
-export function describeSubAgent({ settings, info }: SubAgentLink): ToolDescription {
+export function describeSubAgent({
+  settings,
+  info,
+}: SubAgentLink): ToolDescription & Pick<Tool, "describedBy"> {
   const { name, description } = settings;
   const own =
     description ?? info?.description ?? `The agent ${name}. Describe the task in plain language.`;
   const skills = (info?.skills ?? []).slice(0, MAX_SKILLS).map((skill) => skill.name);
-  const listed = skills.length === 0 ? "" : `\nIts skills: ${skills.join(", ")}.`;
+  // Quoted, because the author's text is before them and the names are from the network.
+  const listed =
+    skills.length === 0 ? "" : `\nIts card lists these skills: ${JSON.stringify(skills)}`;
   input ??= toolInput(name, SCHEMA);
+  const isFromCard = description === undefined && info?.description !== undefined;
   return {
     name,
     description: `${own}${listed}`.slice(0, MAX_DESCRIPTION),
+    ...(isFromCard && { describedBy: `The card of the agent ${name}` }),
     inputSchema: input.schema,
   };
 }

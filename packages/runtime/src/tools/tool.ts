@@ -24,6 +24,11 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 export interface Tool {
   readonly name: string;
   readonly description: string;
+  /**
+   * Where the description came from, if the author of the agent did not write it: "The MCP server
+   * files". The model is told, so that it does not take the text for an instruction.
+   */
+  readonly describedBy?: string;
   /** JSON Schema of its arguments, for the model. */
   readonly inputSchema: JsonSchema;
   /** Whether a call needs approval. Default never. */

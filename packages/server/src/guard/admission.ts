@@ -46,12 +46,17 @@ export class Admission {
     const { guard, rates } = this.#parts;
     const checking = rates.hasLogins ? rates.checkLogin(this.#request) : undefined;
     if (checking !== undefined) await checking;
+    const { failedLogins } = rates;
+    let caller: Caller;
     try {
-      return (this.#caller = await guard.identify(this.#request));
+      caller = await guard.identify(this.#request);
     } catch (error) {
       if (A2AError.is(error) && error.reason === "Unauthenticated") await this.#loginFailed();
       throw error;
     }
+    // Guesses that are sent together pass the first check together.
+    if (rates.failedLogins !== failedLogins) await rates.checkLogin(this.#request);
+    return (this.#caller = caller);
   }
 
   /** A request without credentials is no guess: clients send one to learn which credentials are needed. */

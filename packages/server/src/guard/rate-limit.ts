@@ -101,6 +101,7 @@ export class RateLimiter {
   readonly #store: RateLimitStore;
   readonly #now: () => number;
   readonly #facts: RateLimiterFacts;
+  #failedLogins = 0;
 
   constructor(options: RateLimitOptions | false, facts: RateLimiterFacts) {
     const { store = new MemoryRateLimits(), now = Date.now, ...given } = options || {};
@@ -131,24 +132,30 @@ export class RateLimiter {
 
   /** Rejects a request from an address where too many logins have failed, before its credentials are checked. */
   checkLogin(request: HttpRequest): void | Promise<void> {
-    const limit = this.#limits.login;
-    const check = (state: RateState | undefined): void => {
-      if (limit === false || state === undefined || state.isAllowed) return;
-      throw exceeded("login", limit, state);
-    };
-    const state = this.#login(request, 0);
-    return state instanceof Promise ? state.then(check) : check(state);
+    return this.#login(request, 0);
   }
 
+  /** Counts a failed login. Rejects one beyond the limit, so that its caller does not learn whether the guess was right. */
   async failedLogin(request: HttpRequest): Promise<void> {
+    this.#failedLogins++;
     await this.#login(request, 1);
   }
 
-  #login(request: HttpRequest, cost: 0 | 1): RateState | undefined | Promise<RateState> {
+  /** How many logins have failed. If it changes while credentials are checked, the limit may be reached meanwhile. */
+  get failedLogins(): number {
+    return this.#failedLogins;
+  }
+
+  /** Without a promise if the store needs none: every request with credentials comes by here. */
+  #login(request: HttpRequest, cost: 0 | 1): void | Promise<void> {
     const limit = this.#limits.login;
     const address = limit === false ? undefined : this.addressOf(request);
-    if (limit === false || address === undefined) return undefined;
-    return this.#store.take(`login ${address}`, limit, { cost, now: this.#now() });
+    if (limit === false || address === undefined) return;
+    const check = (state: RateState): void => {
+      if (!state.isAllowed) throw exceeded("login", limit, state);
+    };
+    const state = this.#store.take(`login ${address}`, limit, { cost, now: this.#now() });
+    return state instanceof Promise ? state.then(check) : check(state);
   }
 
   /** The address of the client, if it is known. An owner of IPv6 addresses has a whole /64 of them, so it counts as one. */

@@ -27,7 +27,8 @@ export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse)
 export function createNodeListener(handler: RequestHandler): NodeListener {
   const { handle, onResponse } = handler;
   const unread = new UnreadBytes(handler.maxUnreadBytes);
-  return (incoming, outgoing) => {
+  const turns = new Turns();
+  const answer: NodeListener = (incoming, outgoing) => {
     const request = toHttpRequest(incoming, handler);
     void handle(request).then(
       (handled) => {
@@ -42,6 +43,28 @@ export function createNodeListener(handler: RequestHandler): NodeListener {
       () => outgoing.destroy(),
     );
   };
+  return (incoming, outgoing) => turns.take(incoming, outgoing, () => answer(incoming, outgoing));
+}
+
+/**
+ * The responses of an HTTP/1.1 connection are sent in the order of its requests, so a request that
+ * arrives before the earlier ones are answered (pipelining) waits for its turn. Otherwise a client
+ * could make the server work on any number of requests at once, and leave.
+ */
+class Turns {
+  readonly #last = new WeakMap<object, ServerResponse>();
+
+  take(incoming: IncomingMessage, outgoing: ServerResponse, start: () => void): void {
+    // Frameworks that handle requests without a network may have no socket.
+    const socket = incoming.socket as IncomingMessage["socket"] | undefined;
+    if (isHttp2(incoming) || socket === undefined) return start();
+    const earlier = this.#last.get(socket);
+    this.#last.set(socket, outgoing);
+    if (earlier === undefined || earlier.closed || earlier.destroyed) return start();
+    earlier.once("close", () => {
+      if (!socket.destroyed) start();
+    });
+  }
 }
 
 /** A request that is being answered. */
@@ -126,15 +149,35 @@ function isSecure(message: IncomingMessage): boolean {
  *
  * @param host the host in the target of the request, which overrides the header (RFC 9112 §3.2.2)
  */
-function readHeaders(
-  { headers }: IncomingMessage,
-  host: string | undefined,
-): HttpRequest["headers"] {
+function readHeaders(incoming: IncomingMessage, host: string | undefined): HttpRequest["headers"] {
+  const headers = withRepeated(incoming);
   if (host !== undefined) return { ...headers, host };
   const authority = headers[":authority"];
   return headers.host !== undefined || authority === undefined
     ? headers
     : { ...headers, host: authority };
+}
+
+/** The headers that say who calls whom. A request has each of them once (RFC 9110 §7.2, §11.6.2). */
+const ONCE: ReadonlySet<string> = new Set(["host", "authorization"]);
+
+/**
+ * Node keeps the first of several equal headers, and a proxy in front may have checked the last. All
+ * of them are joined here, as Node does with other headers, so that the guard rejects the request.
+ */
+function withRepeated({ headers, rawHeaders }: IncomingMessage): IncomingMessage["headers"] {
+  const found = new Map<string, string>();
+  let joined = headers;
+  for (let place = 0; place < rawHeaders.length; place += 2) {
+    const name = rawHeaders[place]!.toLowerCase();
+    if (!ONCE.has(name)) continue;
+    const earlier = found.get(name);
+    const value = rawHeaders[place + 1]!;
+    const all = earlier === undefined ? value : `${earlier}, ${value}`;
+    if (earlier !== undefined) joined = { ...joined, [name]: all };
+    found.set(name, all);
+  }
+  return joined;
 }
 
 const EMPTY_QUERY = new URLSearchParams();
