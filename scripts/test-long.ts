@@ -15,6 +15,7 @@ const LONG_FORMS = [
   "resume",
   "properties",
   "fuzz",
+  "attack",
   "mutation",
   "soak",
   "pack",
