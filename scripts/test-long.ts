@@ -17,6 +17,7 @@ const LONG_FORMS = [
   "properties",
   "fuzz",
   "shell",
+  "attack",
   "mutation",
   "soak",
   "pack",
