@@ -191,6 +191,14 @@ test("metadata of another resource get no token", async () => {
   expect(provider.tokenRequests).toHaveLength(before);
 });
 
+test("an issuer that is not a URL is rejected by the name of the option", async () => {
+  const oauth = { issuer: "id.example" };
+
+  await expect(connect("https://agent.example", { auth: { oauth } })).rejects.toThrow(
+    "auth.oauth.issuer must be the http or https URL of the issuer",
+  );
+});
+
 test("a secret needs the issuer that it is for", async () => {
   await expect(connect("https://agent.example", { auth: { oauth: ROBOT } })).rejects.toThrow(
     "auth.oauth.clientSecret needs auth.oauth.clientId and auth.oauth.issuer",

@@ -1,7 +1,7 @@
 import type { HttpClient } from "@convoke/egress/http";
 import type { RawCard } from "@convoke/protocol";
 import { OAuthTokens } from "../oauth/oauth-tokens.ts";
-import type { OAuthOptions } from "../oauth/oauth-options.ts";
+import { type OAuthOptions, checkOAuthOptions } from "../oauth/oauth-options.ts";
 import { isHeaderValue, isName, isToken } from "./headers.ts";
 
 export interface CreateCredentialsOptions {
@@ -316,11 +316,16 @@ export function credentialsKey(auth: Auth | undefined, token: string | undefined
   return `source ${known} ${JSON.stringify(auth.origin)}`;
 }
 
-/** The URLs that the user gave with the credentials; requests may go there, even to private addresses. */
+/**
+ * The URLs that the user gave with the credentials: requests may go there, even to private addresses.
+ * Errors name an invalid one.
+ */
 export function givenUrls(auth: Auth | undefined): readonly string[] {
   if (auth === undefined) return [];
-  const issuer = "oauth" in auth ? (auth.oauth.issuer ?? []) : [];
-  return [auth.origin ?? [], issuer].flat();
+  const origins = [auth.origin ?? []].flat().map((origin) => parseOrigin(origin, "auth.origin"));
+  if (!("oauth" in auth)) return origins;
+  checkOAuthOptions(auth.oauth, "auth.oauth");
+  return [...origins, auth.oauth.issuer ?? []].flat();
 }
 
 /** Whether the URL has one of the origins. The parser normalizes every spelling of a host. */
