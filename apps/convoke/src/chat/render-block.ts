@@ -4,6 +4,7 @@ import { type Line, type Style, span } from "../screen/cells.ts";
 import { renderDiff, renderDiffText } from "../screen/diff.ts";
 import { renderMarkdown } from "../screen/markdown.ts";
 import { clip, wrap } from "../screen/wrap.ts";
+import { listField, textField } from "../terminal/json-fields.ts";
 import type { ToolState } from "./activity.ts";
 import type { Block, ToolBlock } from "./transcript.ts";
 
@@ -162,7 +163,14 @@ function lastLines(written: string | undefined): string | undefined {
 
 function resultText({ output }: ToolBlock): string {
   if (output === undefined || output === null) return "";
-  return typeof output === "string" ? output : printableJson(output);
+  return typeof output === "string" ? output : (subAgentText(output) ?? printableJson(output));
+}
+
+/** What a sub-agent answered, without the facts about its task that are for the model. */
+function subAgentText(output: unknown): string | undefined {
+  if (textField(output, "agent") === "") return undefined;
+  const texts = [output, ...listField(output, "artifacts")].map((part) => textField(part, "text"));
+  return texts.filter((text) => text !== "").join("\n") || undefined;
 }
 
 function resultLines(text: string, style: Style, width: number): readonly Line[] {

@@ -43,7 +43,7 @@ function activity(type: string, data: object): PublicEvent {
 
 const call = (id: string, name: string) =>
   activity("tool-use", { toolUseId: id, name, input: { id } });
-const result = (id: string, output: string) =>
+const result = (id: string, output: unknown) =>
   activity("tool-result", { toolUseId: id, name: "x", result: output });
 
 function after(events: readonly PublicEvent[], from: Transcript = EMPTY): Transcript {
@@ -137,6 +137,14 @@ describe("a transcript", () => {
 
     expect(blocks).toMatchObject([{ progress: "Chapter 3" }, { progress: "Chapter 2" }]);
     expect(shown(after([progress("s1", "alone")]).blocks)).toBe("alone");
+    const answer = {
+      agent: "writer",
+      taskId: "s1",
+      artifacts: [{ artifactId: "a", text: "Book" }],
+    };
+    expect(shown(after([call("1", "writer"), result("1", answer)]).blocks)).toBe(
+      '✓ writer(id: "1")\n  └ Book',
+    );
   });
 
   test("shows the events of a coding agent: plans, thoughts, live output, and text by message", () => {

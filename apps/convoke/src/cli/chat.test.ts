@@ -15,7 +15,11 @@ import {
   runCli,
   startFakeAgent,
 } from "./testing/run-cli.suite.ts";
+import { talk } from "../chat/talk.ts";
+import { withAgent } from "../connect/connect-options.ts";
 import { serve } from "../host/serve-agent.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { chatCommand } from "./chat.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
 const contextIn = (stderr: string) => /--context (\S+)/.exec(stderr)?.[1] ?? "";
@@ -323,6 +327,22 @@ describe("the commands of a chat", () => {
     expect(stderr).toMatch(
       /^Convoke Demo [^]*\nSkills\n[^]*\nThe agent has reported no usage\.\n$/,
     );
+  });
+
+  test("the agent's own commands are listed, and sent to it as they are typed", async () => {
+    const { url } = await serveDemo();
+    const commands = [{ name: "/init", help: "look around" }];
+    const run = (context: CommandContext) =>
+      withAgent(context, (agent) => talk({ agent, context, state: {}, commands }));
+
+    const { stdout, stderr } = await runCli(["chat", url], {
+      stdin: "/help\n/init here\n/inti\n",
+      commands: [{ ...chatCommand, run }],
+    });
+
+    expect(stderr).toMatch(/^\/init +look around$/m);
+    expect(stderr).toContain("Did you mean /init?");
+    expect(stdout).toMatch(/^You said: \/init here\./);
   });
 
   test("/quit skips the rest", async () => {
