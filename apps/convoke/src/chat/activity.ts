@@ -60,7 +60,7 @@ const toolActivity: Dialect = {
 };
 
 /** The extension of coding agents. */
-const CODER = "https://convoke.dev/extensions/coder/v1";
+const CODER = EXTENSIONS.coder.uri;
 
 const STATES: Readonly<Record<string, ToolState>> = {
   PENDING: "pending",
