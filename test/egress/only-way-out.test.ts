@@ -13,6 +13,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "packages/client/src/loopback-redirect/": "it listens for the browser of a sign-in",
   "packages/check/src/probes/webhooks.ts": "it listens for what a checked server pushes",
   "packages/runtime/src/testing/": "it listens, as the providers of models do",
+  "packages/engine/src/tracing/opentelemetry.ts":
+    "it loads the API of OpenTelemetry with the first span, and nothing else",
   "packages/runtime/src/tools/rxjs.ts": "it loads rxjs with the first Observable, and nothing else",
 };
 

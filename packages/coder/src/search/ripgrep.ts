@@ -25,9 +25,9 @@ export interface RipgrepSearch {
 }
 
 /**
- * Lists the files in which ripgrep finds the pattern, in batches, until the signal fires. They are
- * only candidates: it does not know the jail. Returns undefined if the pattern means something else
- * to ripgrep or nothing, such as look-around.
+ * Lists the files in which ripgrep finds the pattern, in the order in which the worker walks, until
+ * the signal fires. They are only candidates: it does not know the jail. Returns undefined if the
+ * pattern means something else to ripgrep or nothing, such as look-around.
  */
 export async function findCandidates(
   program: string,
@@ -58,20 +58,29 @@ async function* candidates(
   exit.catch(() => undefined);
   const stop = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
-  let rest = "";
+  let printed = "";
   try {
     if (signal.aborted) stop();
     for await (const chunk of child.stdout.setEncoding("utf8") as AsyncIterable<string>) {
-      const paths = (rest + chunk).split("\0");
-      rest = paths.pop()!;
-      if (paths.length > 0) yield paths.map((path) => path.replace(/^\.\//, ""));
+      printed += chunk;
     }
     // The exit code says nothing here: files that cannot be read are an error to ripgrep.
     await exit;
+    const paths = printed.split("\0").slice(0, -1);
+    yield inWalkOrder(paths.map((path) => path.replace(/^\.\//, "")));
   } finally {
     stop();
     signal.removeEventListener("abort", stop);
   }
+}
+
+/**
+ * Sorted by the names of folders, from the first to the last. Ripgrep's own order depends on its
+ * threads, and its sorting uses only one of them.
+ */
+function inWalkOrder(paths: readonly string[]): readonly string[] {
+  const keys = paths.map((path) => path.replaceAll("/", "\0")).toSorted();
+  return keys.map((key) => key.replaceAll("\0", "/"));
 }
 
 async function exitOf(child: ChildProcess): Promise<number | null> {
