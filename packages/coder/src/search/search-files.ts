@@ -2,7 +2,7 @@ import { relative, sep } from "node:path";
 import { entryAt } from "../workspace/files.ts";
 import { Folder } from "../workspace/folder.ts";
 import { describeFailure } from "../workspace/workspace-error.ts";
-import type { LeaveOut } from "../workspace/walk.ts";
+import { type LeaveOut, includesAgainAbove } from "../workspace/walk.ts";
 import type { Place, Workspace } from "../workspace/workspace.ts";
 import { type FileMatches, type LineQuery, lineExpression } from "./line-search.ts";
 import { findCandidates, findRipgrep } from "./ripgrep.ts";
@@ -38,9 +38,12 @@ export async function* searchFiles(
   lineExpression(query);
   yield* inRoot(workspace, place, async function* ({ base, root, start }) {
     const stop = new AbortController();
+    // Ripgrep must not read the ignore files above the workspace, and so reads none above `start`. It
+    // would leave out what one of those includes again.
+    const isKnown = ripgrep !== undefined && !includesAgainAbove(base, start);
     const candidates = (await isFile(workspace, place))
       ? [[start]]
-      : ripgrep && (await findCandidates(ripgrep, { ...options, start, cwd: root }, stop.signal));
+      : isKnown && (await findCandidates(ripgrep, { ...options, start, cwd: root }, stop.signal));
     const job: SearchJob = {
       kind: "search",
       base,

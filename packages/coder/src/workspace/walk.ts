@@ -135,6 +135,18 @@ export function isIgnored(base: string, path: string): boolean {
   return [...descend(base, path)].some(({ isHidden }) => isHidden);
 }
 
+/** Whether an ignore file above a folder includes again what others exclude. */
+export function includesAgainAbove(base: string, start: string): boolean {
+  const names = start === "" ? [] : start.split("/");
+  return names.some((_, depth) => {
+    const folder = [base, ...names.slice(0, depth)].join("/");
+    return IGNORE_FILES.some((name) => {
+      const bytes = readFileSyncAt(`${folder}/${name}`, MAX_IGNORE_FILE);
+      return bytes !== undefined && /^!/m.test(bytes.toString());
+    });
+  });
+}
+
 interface Step {
   /** The path of a folder above the file, or of the file. */
   readonly inner: string;
