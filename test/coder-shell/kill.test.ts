@@ -1,13 +1,15 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Caller } from "../harness/caller.ts";
 import { MortalServer } from "../harness/mortal-server.ts";
-import { eventually } from "../mcp/eventually.ts";
 import { aFolder, needsSandbox } from "./a-shell.ts";
 
 /** Starting processes takes long on a busy machine; nothing here measures time. */
 const WITHIN_MS = 120_000;
+
+const eventually = (check: () => void): Promise<void> =>
+  vi.waitFor(check, { timeout: WITHIN_MS / 2, interval: 50 });
 
 /** Writes its process id, and that of a process that leaves the group, and does not end. */
 const COMMAND =

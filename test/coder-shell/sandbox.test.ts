@@ -45,60 +45,64 @@ describe("in the sandbox", () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  test("nothing outside is changed through any link of the workspace", async () => {
-    const random = randomFrom(SEED);
-    for (let run = 0; run < RUNS; run += 1) {
-      const shell = await aSandboxedShell();
-      // Not in /tmp, of which the sandbox has its own.
-      const outside = join(
-        process.cwd(),
-        "node_modules",
-        ".cache",
-        `sandbox-${process.pid}-${run}`,
-      );
-      mkdirSync(join(outside, "d"), { recursive: true });
-      onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
-      writeFileSync(join(outside, "f"), "old");
-      const targets = [
-        outside,
-        `${outside}/f`,
-        `${outside}/d`,
-        `${outside}/new`,
-        "/etc/hosts",
-        "..",
-      ];
-      const links = times(12, (index) => `l${index}`);
-      for (const link of links) {
-        const target = random() < 0.4 ? pick(links, random) : pick(targets, random);
-        symlinkSync(target, join(shell.root, link));
+  test(
+    "nothing outside is changed through any link of the workspace",
+    async () => {
+      const random = randomFrom(SEED);
+      for (let run = 0; run < RUNS; run += 1) {
+        const shell = await aSandboxedShell();
+        // Not in /tmp, of which the sandbox has its own.
+        const outside = join(
+          process.cwd(),
+          "node_modules",
+          ".cache",
+          `sandbox-${process.pid}-${run}`,
+        );
+        mkdirSync(join(outside, "d"), { recursive: true });
+        onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
+        writeFileSync(join(outside, "f"), "old");
+        const targets = [
+          outside,
+          `${outside}/f`,
+          `${outside}/d`,
+          `${outside}/new`,
+          "/etc/hosts",
+          "..",
+        ];
+        const links = times(12, (index) => `l${index}`);
+        for (const link of links) {
+          const target = random() < 0.4 ? pick(links, random) : pick(targets, random);
+          symlinkSync(target, join(shell.root, link));
+        }
+        const attempts = times(40, () => {
+          const link = pick(links, random);
+          const path = pick(
+            [link, `${link}/f`, `${link}/d/x`, `${link}/../f`, `./${link}/new`],
+            random,
+          );
+          return pick(
+            [
+              `echo new > ${path}`,
+              `rm -rf ${path}`,
+              `mv ${path} m${below(99, random)}`,
+              `ln -f ${path} h`,
+              `chmod 777 ${path}`,
+              `mkdir ${path}`,
+              `cp -r /etc/hostname ${path}`,
+            ],
+            random,
+          );
+        });
+
+        await shell.run(attempts.join("\n"));
+
+        expect(readdirSync(outside), `seed ${SEED}`).toEqual(["d", "f"]);
+        expect(readFileSync(join(outside, "f"), "utf8")).toBe("old");
+        expect(readdirSync(join(outside, "d"))).toEqual([]);
       }
-      const attempts = times(40, () => {
-        const link = pick(links, random);
-        const path = pick(
-          [link, `${link}/f`, `${link}/d/x`, `${link}/../f`, `./${link}/new`],
-          random,
-        );
-        return pick(
-          [
-            `echo new > ${path}`,
-            `rm -rf ${path}`,
-            `mv ${path} m${below(99, random)}`,
-            `ln -f ${path} h`,
-            `chmod 777 ${path}`,
-            `mkdir ${path}`,
-            `cp -r /etc/hostname ${path}`,
-          ],
-          random,
-        );
-      });
-
-      await shell.run(attempts.join("\n"));
-
-      expect(readdirSync(outside), `seed ${SEED}`).toEqual(["d", "f"]);
-      expect(readFileSync(join(outside, "f"), "utf8")).toBe("old");
-      expect(readdirSync(join(outside, "d"))).toEqual([]);
-    }
-  });
+    },
+    30_000 + 10_000 * RUNS,
+  );
 
   test("there is no network unless it is allowed, and hidden files are not visible", async () => {
     const server = createServer((socket) => socket.end("hello")).listen(0, "127.0.0.1");

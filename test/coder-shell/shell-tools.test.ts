@@ -39,6 +39,8 @@ describe("a command", () => {
     const { result } = await new AShell().call("run_shell", { argv: ["echo", "$(id)", "*"] });
 
     expect(result.output).toBe("$(id) *\n");
+    const odd = await new AShell().call("run_shell", { argv: ["-a", "x", "echo", "y"] });
+    expect(odd.result).toMatchObject({ exitCode: 127 });
   });
 
   test("has no input, and starts in a folder of the workspace", async () => {

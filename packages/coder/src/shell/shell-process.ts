@@ -6,8 +6,9 @@ import {
   killMarked,
 } from "@convoke/runtime/processes";
 import { startTimer } from "@convoke/protocol/internal";
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 
 export interface ShellStart {
@@ -36,21 +37,34 @@ const GRACE_MS = 2000;
 const LAST_OUTPUT_MS = 500;
 
 /**
+ * Waits until the command is recorded, and then becomes the command. If the server is killed
+ * before that, the pipe is closed and nothing runs. A program that starts with "-" would be taken
+ * for an option of `exec`.
+ */
+const GATE = 'read -r _ <&3 || exit 1; exec 3<&-; case $1 in -*) exit 127;; esac; exec "$@"';
+
+/**
  * A running command in its own process group. When it ends, whatever it started ends too.
  */
 export class ShellProcess {
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: ChildProcess;
+  readonly #input: Writable;
+  readonly #outputs: readonly Readable[];
   readonly #ended = Promise.withResolvers<ShellEnd>();
   #end: ShellEnd | undefined;
 
-  constructor({ argv: [program, ...args], cwd, env, records, print }: ShellStart) {
+  constructor({ argv, cwd, env, records, print }: ShellStart) {
     const mark = randomUUID();
-    this.#child = spawn(program!, args, {
+    this.#child = spawn("/bin/sh", ["-c", GATE, "sh", ...argv], {
       cwd,
       env: { ...env, [MARK]: mark },
-      stdio: "pipe",
-      detached: process.platform !== "win32",
+      stdio: ["pipe", "pipe", "pipe", "pipe"],
+      detached: true,
     });
+    const { stdin, stdout, stderr, stdio } = this.#child;
+    const gate = stdio[3] as Writable;
+    this.#input = stdin!;
+    this.#outputs = [stdout!, stderr!];
     const { pid } = this.#child;
     const forget = pid === undefined ? [] : [killAtExit(pid), records?.add(pid, mark)];
     this.#child.once("error", (error: NodeJS.ErrnoException) => {
@@ -65,8 +79,9 @@ export class ShellProcess {
       startTimer(LAST_OUTPUT_MS, () => this.#finish(end), { unref: true });
     });
     // A command may close its input early.
-    this.#child.stdin.on("error", () => undefined);
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+    for (const stream of [this.#input, gate]) stream.on("error", () => undefined);
+    gate.end("go\n");
+    for (const stream of this.#outputs) {
       // A character may be split between two chunks.
       const decoder = new StringDecoder("utf8");
       stream.on("data", (chunk: Buffer) => this.#print(decoder.write(chunk), print));
@@ -86,19 +101,18 @@ export class ShellProcess {
 
   /** Writes to its input; false if it no longer reads. */
   write(text: string): boolean {
-    const { stdin } = this.#child;
-    if (this.#end !== undefined || !stdin.writable) return false;
-    stdin.write(text);
+    if (this.#end !== undefined || !this.#input.writable) return false;
+    this.#input.write(text);
     return true;
   }
 
   closeInput(): void {
-    this.#child.stdin.end();
+    this.#input.end();
   }
 
   /** Stops and continues reading its output; a command whose output is not read waits. */
   setPaused(isPaused: boolean): void {
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+    for (const stream of this.#outputs) {
       if (isPaused) stream.pause();
       else stream.resume();
     }
@@ -127,6 +141,6 @@ export class ShellProcess {
 
 function startProblem({ code }: NodeJS.ErrnoException): string {
   return code === "ENOENT"
-    ? "the program or the folder was not found"
+    ? "its folder was not found"
     : `it could not be started (${code ?? "unknown"})`;
 }
