@@ -92,9 +92,15 @@ async function firstRoot(
 /** What the caller's settings became; undefined if it sent none. */
 function settingsInEffect(turn: Turn, home: CoderHome): AgentSettings | undefined {
   const session = home.sessions.known(turn.task.contextId);
-  if (session === undefined || requestedSettings(turn) === undefined) return undefined;
-  const mode = home.opened(session.root)?.modeOf(session.contextId);
-  return { kind: "agent-settings", workspacePath: session.root, autoExecute: mode === "full" };
+  const wish = requestedSettings(turn);
+  const mode = session && home.opened(session.root)?.modeOf(session.contextId);
+  if (session === undefined || mode === undefined || wish === undefined) return undefined;
+  return {
+    kind: "agent-settings",
+    workspacePath: session.root,
+    autoExecute: mode === "full",
+    ...(wish.mode !== undefined && { mode }),
+  };
 }
 
 async function listCommands(home: CoderHome) {
@@ -112,7 +118,11 @@ async function listCommands(home: CoderHome) {
 /** Runs commands, and hands every other turn to the agent of its workspace and model. */
 function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
   // It declares the card and checks answers; the agents of the workspaces do the work.
-  const base = defineAgent({ ...cardOf(settings), model: settings.models[0]!.model });
+  const bases = settings.models.map(({ model }) => {
+    const { modelOptions } = settings;
+    return defineAgent({ ...cardOf(settings), model, ...(modelOptions && { modelOptions }) });
+  });
+  const base = bases[0]!;
   const agentOf = ({ contextId }: Task) => home.openAgent(home.sessions.known(contextId));
   return {
     ...(settings.id !== undefined && { id: settings.id }),
@@ -121,7 +131,11 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
     run: (turn) => runTurn(turn, home),
     report: (task) => agentOf(task)?.report?.(task) ?? {},
     abandon: (task, journal) => agentOf(task)?.abandon?.(task, journal),
-    prepare: (place) => home.prepare(place),
+    prepare: (place) => {
+      // They check that their models can be used.
+      for (const one of bases) one.prepare?.(place);
+      home.prepare(place);
+    },
     [Symbol.asyncDispose]: () => home.close(),
   };
 }
