@@ -95,8 +95,9 @@ function startLine(flags: ServeFlags, change: { env?: string; port?: number }): 
 export function readSettings(
   flags: ServeFlags,
   env: Environment,
-  { coder: _, ...config }: ConvokeConfig = {},
+  given: ConvokeConfig = {},
 ): ServeSettings & ServerConfig {
+  const { coder: _, ...config } = given;
   const auth = readAuth(env);
   const own: ServerConfig = auth.length > 0 ? withoutAuth(config) : config;
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
