@@ -26,7 +26,7 @@ export function addressesIn({ message, text }: Question): readonly string[] {
   return [...found].filter((url) => !text.includes(url));
 }
 
-/** How to go on after a request for authorization. */
+/** How to answer an agent that waits for authorization. */
 export function authorizationAdvice({ message }: Question): string {
   const credential = credentialIn(message);
   return credential === undefined
