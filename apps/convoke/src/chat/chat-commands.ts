@@ -28,7 +28,7 @@ const COMMANDS: readonly ChatCommand[] = [
     usage: "/help",
     help: "show this help",
     run: async (chat) => {
-      const all = [...COMMANDS, ...chat.commands.map(withUsage)];
+      const all = [...COMMANDS, ...otherCommands(chat.commands).map(withUsage)];
       const width = Math.max(...all.map(({ usage }) => usage.length));
       for (const { usage, help } of all) {
         chat.note(`${oneLine(usage).padEnd(width)}  ${oneLine(help)}`);
@@ -158,7 +158,12 @@ const KEYS = [
 
 /** The commands that a chat completes. */
 export function completions(commands: readonly AgentCommand[]): readonly AgentCommand[] {
-  return [...COMMANDS, ...commands].map(({ name, help }) => ({ name, help }));
+  return [...COMMANDS, ...otherCommands(commands)].map(({ name, help }) => ({ name, help }));
+}
+
+/** The commands of the agent that the chat does not handle itself. */
+function otherCommands(commands: readonly AgentCommand[]): readonly AgentCommand[] {
+  return commands.filter(({ name }) => COMMANDS.every((own) => own.name !== name));
 }
 
 /** Runs a line that starts with a slash. Returns false to leave the chat. */

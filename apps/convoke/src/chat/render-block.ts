@@ -215,6 +215,9 @@ function approvalLines(approval: Approval, isWhole: boolean, width: number): rea
 function promptLines({ prompt, tool, preview }: Approval, width: number): readonly Line[] {
   if (prompt === undefined) return [];
   const isArguments = JSON.stringify(tool.arguments, undefined, 2).startsWith(prompt);
+  // The prompt has the diff once more, for clients that show only text.
+  const isDiff = preview?.kind === "diff" && /^(?:---|diff --git) /.test(prompt);
+  if (isDiff) return [];
   if (!isArguments) return paragraph(prompt, width, {});
   // Without a preview the arguments follow as a whole.
   if (preview === undefined) return [];

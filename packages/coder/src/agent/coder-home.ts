@@ -79,7 +79,7 @@ export class CoderHome {
   }
 
   /** A project that is open already. */
-  opened(root: string): Project | undefined {
+  opened(root = this.#settings.workspace): Project | undefined {
     return this.#opened.get(root);
   }
 

@@ -14,6 +14,7 @@ import { withDialects } from "../dialects/with-dialects.ts";
 import { type AgentSettings, requestedSettings } from "../events/settings.ts";
 import { requestRights } from "../policy/request-rights.ts";
 import { isInside } from "../policy/path-glob.ts";
+import type { Mode } from "../policy/verdict.ts";
 import { type Session, visibleConversation } from "../sessions/session.ts";
 import { cardOf } from "./card.ts";
 import { type CoderOptions, type CoderSettings, coderSettings } from "./coder-options.ts";
@@ -93,7 +94,7 @@ async function firstRoot(
 function settingsInEffect(turn: Turn, home: CoderHome): AgentSettings | undefined {
   const session = home.sessions.known(turn.task.contextId);
   const wish = requestedSettings(turn);
-  const mode = session && home.opened(session.root)?.modeOf(session.contextId);
+  const { mode } = modeIn(turn.task, home);
   if (session === undefined || mode === undefined || wish === undefined) return undefined;
   return {
     kind: "agent-settings",
@@ -129,7 +130,7 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
     info: base.info,
     accept: (task, message, at) => base.accept?.(task, message, at) ?? message,
     run: (turn) => runTurn(turn, home),
-    report: (task) => agentOf(task)?.report?.(task) ?? {},
+    report: (task) => ({ ...agentOf(task)?.report?.(task), ...modeIn(task, home) }),
     abandon: (task, journal) => agentOf(task)?.abandon?.(task, journal),
     prepare: (place) => {
       // They check that their models can be used.
@@ -138,6 +139,12 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
     },
     [Symbol.asyncDispose]: () => home.close(),
   };
+}
+
+/** The mode of a conversation, if its workspace was opened before in this process. */
+function modeIn({ contextId }: Task, home: CoderHome): { readonly mode?: Mode } {
+  const mode = home.opened(home.sessions.known(contextId)?.root)?.modeOf(contextId);
+  return mode === undefined ? {} : { mode };
 }
 
 async function* runTurn(
