@@ -62,6 +62,7 @@ export {
   type McpDetails,
   commandPreview,
   editPreview,
+  isDetails,
   mcpPreview,
 } from "./events/call-details.ts";
 export {
