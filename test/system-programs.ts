@@ -27,6 +27,8 @@ export const SYSTEM_PROGRAMS = {
   script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
   /** Shows which programs a process starts. */
   strace: { variable: "STRACE_PATH", commands: ["strace"], debian: "strace" },
+  /** A terminal whose screen can be read. */
+  tmux: { variable: "TMUX_PATH", commands: ["tmux"], debian: "tmux" },
 } as const satisfies Readonly<Record<string, SystemProgram>>;
 
 export type ProgramName = keyof typeof SYSTEM_PROGRAMS;

@@ -1,209 +1,86 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createJsonLogger } from "@convoke/engine";
+import { scriptedModel } from "@convoke/runtime/testing";
+import { defineAgent, serve, tool } from "convoke";
+import { expect, onTestFinished, test } from "vitest";
 import { needs } from "../needs.ts";
-import { temporaryFolder } from "../start/temporary-folder.ts";
 import { serveShop } from "./serve-shop.ts";
-import { Typist } from "./typist.ts";
+import { TmuxTerminal } from "./tmux-terminal.ts";
 
-const script = needs("script");
+const tmux = needs("tmux");
 
-const CTRL_C = "\u0003";
-const CTRL_D = "\u0004";
-const ENTER = "\r";
-const UP = "\u001B[A";
+const ESC = "\u001B";
 
-/** A chat at a terminal. By default without colours, to keep the output readable. */
-function chat(url: string, env: Readonly<Record<string, string>> = { NO_COLOR: "1" }): Typist {
-  return new Typist(["chat", url], { terminal: script(), cwd: temporaryFolder(), env });
+/** An agent that wants to change a file. */
+async function serveClerk(): Promise<string> {
+  const data = { path: "notes.txt", before: "one\ntwo\nthree\n", after: "one\n2\nthree\n" };
+  const write = tool({
+    name: "write",
+    description: "Writes a file.",
+    inputSchema: { type: "object", properties: { path: { type: "string" } } },
+    confirm: () => ({ title: "Write notes.txt", preview: [{ kind: "data", data }] }),
+    run: () => "written",
+  });
+  const call = { kind: "tool-call", toolName: "write", input: { path: "notes.txt" } } as const;
+  const text = "I will change **one** line:";
+  const model = scriptedModel([[{ kind: "text", text }, call], "The file has changed."]);
+  const agent = defineAgent({ name: "Clerk", description: "d", model, tools: [write] });
+  const logger = createJsonLogger("silent", () => undefined);
+  const server = await serve(agent, { port: 0, data: "memory", logger });
+  onTestFinished(() => server.close());
+  return server.url;
 }
 
-describe("at a terminal", () => {
-  test("a person chats, chooses by number, and sees how to continue", async () => {
-    const { url, states } = await serveShop();
-    const person = chat(url);
+test("a tool call is approved by one key, below a diff in colour that survives a resize", async () => {
+  const person = new TmuxTerminal(["chat", await serveClerk()], { tmux: tmux() });
 
-    await person.sees(/Shop \(A2A 1\.0 over JSONRPC/);
-    await person.sees(/> /);
-    person.type(`hello${ENTER}`);
-    await person.sees(/You said: hello\r\n[^\n]*> /);
-    person.type(`buy${ENTER}`);
-    await person.sees(/Which size\?\r\n {2}1 {2}small\r\n {2}2 {2}large\r\n[^\n]*\n[^\n]*\? /);
-    person.type(`2${ENTER}`);
-    await person.sees(/Then it is large\.\r\n[^\n]*> /);
-    person.type(CTRL_D);
+  await person.sees(/❯\n {2}Clerk$/);
+  person.type("please");
+  person.press("Enter");
+  await person.sees(/Run it\? {2}y yes/);
+  const coloured = person.screen(true);
+  expect(coloured).toMatch(new RegExp(String.raw`${ESC}\[31m[^\n]*- two`));
+  expect(coloured).toMatch(new RegExp(String.raw`${ESC}\[32m[^\n]*\+ 2`));
+  person.resize(40, 24);
+  await person.sees(/a always\nn no {2}e edit/);
+  expect(person.screen()).toContain(
+    ["I will change one line:", "", "┃ Write notes.txt"].join("\n"),
+  );
+  await sleep(300);
+  person.press("y");
+  await person.sees(/✓ write\(path: "notes\.txt"\)\n {2}└ written\n\nThe file has changed\./);
+  person.press("C-d");
 
-    const { code, stdout } = await person.ended;
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/Continue with: node \S+convoke\.js chat \S+ --context \S+\r\n$/);
-    expect(await states()).toEqual(["completed", "completed"]);
-  });
-
-  test("Ctrl+C cancels the current task, and the conversation continues", async () => {
-    const { url, states } = await serveShop();
-    const person = chat(url);
-
-    await person.sees(/> /);
-    person.type(`pack${ENTER}`);
-    await person.sees(/box 5, /);
-    person.type(CTRL_C);
-    await person.sees(/Canceling\. Press Ctrl\+C again to leave\.\r\n/);
-    await person.sees(/canceled\r\n[^\n]*> /);
-    person.type(`hello${ENTER}`);
-    await person.sees(/You said: hello\r\n/);
-    person.type(CTRL_C);
-
-    expect((await person.ended).code).toBe(130);
-    expect((await states()).toSorted()).toEqual(["canceled", "completed"]);
-  });
-
-  test("a second Ctrl+C exits immediately", async () => {
-    const { url, states } = await serveShop();
-    const person = chat(url);
-
-    await person.sees(/> /);
-    person.type(`pack${ENTER}`);
-    await person.sees(/box 5, /);
-    person.type(`${CTRL_C}${CTRL_C}`);
-
-    const { code, stdout } = await person.ended;
-    expect(code).toBe(130);
-    expect(stdout).toMatch(/Continue with: node \S+convoke\.js chat \S+ --context \S+/);
-    await vi.waitUntil(async () => (await states())[0] === "canceled", { timeout: 10_000 });
-  });
-
-  test("Ctrl+C at a pending question leaves it pending, and prints the command that answers it", async () => {
-    const { url, states } = await serveShop();
-    const person = chat(url);
-
-    await person.sees(/> /);
-    person.type(`buy${ENTER}`);
-    await person.sees(/2 {2}large/);
-    await person.sees(/\? /);
-    person.type(CTRL_C);
-
-    const { code, stdout } = await person.ended;
-    expect(code).toBe(130);
-    expect(stdout).toMatch(/--context \S+ --task \S+/);
-    expect(await states()).toEqual(["input-required"]);
-  });
-
-  test("input that is typed while the agent responds is kept for the prompt", async () => {
-    const { url } = await serveShop();
-    const person = chat(url);
-
-    await person.sees(/> /);
-    person.type(`pack${ENTER}`);
-    await person.sees(/box 5, /);
-    person.type(`ahead${ENTER}half`);
-    await person.sees(/box 15, /);
-    person.type(CTRL_C);
-    await person.sees(/canceled\r\n/);
-    await person.sees(/^> ahead\r\nYou said: ahead\r\n/m);
-    await person.sees(/> half/);
-    person.type(` a word${ENTER}`);
-    await person.sees(/You said: half a word\r\n/);
-    person.type(CTRL_D);
-
-    const { stdout } = await person.ended;
-    expect(stdout.slice(stdout.indexOf("box 5"), stdout.indexOf("Canceling"))).not.toMatch(
-      /ahead|half/,
-    );
-  });
-
-  test("the up arrow goes back in history", async () => {
-    const { url } = await serveShop();
-    const person = chat(url);
-
-    await person.sees(/> /);
-    person.type(`hello${ENTER}`);
-    await person.sees(/You said: hello\r\n[^\n]*> /);
-    person.type(UP);
-    await person.sees(/hello/);
-    person.type(` again${ENTER}`);
-    await person.sees(/You said: hello again\r\n/);
-    person.type(CTRL_D);
-
-    expect((await person.ended).code).toBe(0);
-  });
-
-  test("an agent cannot control the terminal", async () => {
-    const { url } = await serveShop();
-    const person = chat(url);
-
-    await person.sees(/> /);
-    person.type(`shout${ENTER}`);
-    await person.sees(/^\[2J\]0;ownedloud\r\n/m);
-    person.type(`pack${ENTER}`);
-    await person.sees(/^packing \[31mboxes\r\n/m);
-    person.type(`${CTRL_C}${CTRL_C}`);
-
-    const { stdout } = await person.ended;
-    expect(stdout).not.toContain("\u001B[2J");
-    expect(stdout).not.toContain("\u001B[31m");
-    expect(stdout).not.toContain("\u0007");
-  });
-
-  test("colours are used, except with NO_COLOR", async () => {
-    const { url } = await serveShop();
-    const dim = "\u001B[2mType /help for help.";
-
-    for (const [env, isColoured] of [
-      [{}, true],
-      [{ NO_COLOR: "1" }, false],
-    ] as const) {
-      const person = chat(url, env);
-      await person.sees(/> /);
-      person.type(CTRL_D);
-      expect((await person.ended).stdout.includes(dim)).toBe(isColoured);
-    }
-  });
+  await person.sees(/exit code 0/);
 });
 
-test("a dumb terminal gets no control sequences, and Ctrl+C works as elsewhere", async () => {
+test("Ctrl+C cancels the task, the next one leaves, and the terminal is as it was", async () => {
   const { url, states } = await serveShop();
-  const person = chat(url, { TERM: "dumb" });
+  const person = new TmuxTerminal(["chat", url], { tmux: tmux() });
 
-  await person.sees(/> /);
-  person.type("hello\n");
-  await person.sees(/You said: hello\r\n> /);
-  person.type("pack\n");
-  await person.sees(/box 5, /);
-  person.type(CTRL_C);
-  await person.sees(/canceled\r\n> /);
-  person.type(CTRL_C);
+  await person.sees(/❯\n {2}Shop$/);
+  person.type("pack");
+  person.press("Enter");
+  await person.sees(/box 5, [^]*Working/);
+  person.press("C-c");
+  await person.sees(/✗ canceled\n\n❯\n/);
+  expect(await states()).toEqual(["canceled"]);
+  person.press("C-c");
+  await person.sees(/Continue with: [^]*exit code 130/);
+  person.type("echoed");
 
-  const { code, stdout } = await person.ended;
-  expect(code).toBe(130);
-  expect(stdout).not.toContain("\u001B");
-  expect((await states()).toSorted()).toEqual(["canceled", "completed"]);
+  await person.sees(/exit code 130\nechoed$/);
 });
 
-test("a token is typed without echo", async () => {
-  const cwd = temporaryFolder();
-  const person = new Typist(["login", "https://agent.example"], { terminal: script(), cwd });
+test("a paste of several lines is one message", async () => {
+  const { url, states } = await serveShop();
+  const person = new TmuxTerminal(["chat", url], { tmux: tmux() });
 
-  await person.sees(/Token: /);
-  person.type(`s3cret${ENTER}`);
+  await person.sees(/❯\n {2}Shop$/);
+  person.paste("first\nsecond 行\n");
+  await person.sees(/❯ first\n {2}second 行\n\n {2}Shop$/);
+  person.press("Enter");
 
-  const { code, stdout } = await person.ended;
-  expect(code).toBe(0);
-  expect(stdout).not.toContain("s3cret");
-  expect(stdout).toContain("Stored the token for https://agent.example in");
-  const file = join(cwd, ".config", "convoke", "credentials.json");
-  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
-    origins: { "https://agent.example": { token: "s3cret" } },
-  });
-});
-
-test("Ctrl+C instead of a token is exit code 130", async () => {
-  const person = new Typist(["login", "https://agent.example"], {
-    terminal: script(),
-    cwd: temporaryFolder(),
-  });
-
-  await person.sees(/Token: /);
-  person.type(CTRL_C);
-
-  expect((await person.ended).code).toBe(130);
+  await person.sees(/You said: first\nsecond 行\n/);
+  expect(await states()).toEqual(["completed"]);
 });

@@ -215,8 +215,9 @@ test("without a sandbox even a harmless command is asked for, each time, and say
     title: "Run echo 1 > $X",
     risk: "danger",
     options: ["once", "reject", "edit"],
-    preview: { kind: "text", text: "echo 1 > $X\n\nruns echo 1" },
+    preview: { kind: "text", text: expect.stringMatching(/\$ echo 1 > \$X$/) },
   });
+  expect(approval?.prompt).toContain("runs echo 1");
   expect(approval?.prompt).toContain("there is no sandbox");
   expect(approval?.prompt).toContain("not known before it runs: where > $X leads");
   expect(model.requests[0]?.tools.find(({ name }) => name === "run_shell")?.description).toContain(

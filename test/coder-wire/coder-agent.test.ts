@@ -88,9 +88,15 @@ describe("a client that is written for Gemini's coding agent", () => {
       expect(statuses([...asked, ...done], "c1")).toEqual([
         "scheduled",
         "awaiting_approval",
+        "awaiting_approval",
         "scheduled",
         "executing",
         "success",
+      ]);
+      const decided = done.filter((frame) => kindOf(frame) === "tool-call-confirmation");
+      expect(decided.map((frame) => dataIn(frame)["outcome"])).toEqual([
+        "proceed_once",
+        "proceed_once",
       ]);
       expect(stateOf(done.at(-1)!)).toBe("completed");
       expect(workspace.files.get("/work/a.ts")).toBe("two\n");

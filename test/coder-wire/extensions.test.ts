@@ -2,13 +2,14 @@ import {
   CODER_DIALECTS,
   EXTENSIONS,
   type Metadata,
+  type PublicEvent,
   type StatusUpdateEvent,
 } from "@convoke/protocol";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { PLAN_NOTE } from "convoke/coder";
-import { tool } from "convoke";
+import { type Run, connect, tool } from "convoke";
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { calls } from "../loop/scripts.ts";
 import { verifies } from "../verifies.ts";
 import {
@@ -176,6 +177,34 @@ describe("our own extension", () => {
     const rejected = done.map(dataIn).find(({ status }) => status === "CANCELLED");
     expect(rejected).toMatchObject({ error: expect.stringContaining("not now") });
   });
+});
+
+test("a client of Convoke follows a task in a dialect, and approves a call", async () => {
+  const served = await coderClient(codingAgent(scriptedModel([[WRITE, RUN], "Done."])));
+  const remote = await connect(served.url);
+  onTestFinished(() => remote.close());
+  const extensions = [EXTENSIONS.coder.uri];
+  const kindsIn = (events: readonly PublicEvent[]) =>
+    events.flatMap(
+      ({ metadata }) => (metadata?.[EXTENSIONS.coder.uri] as Metadata)?.["kind"] ?? [],
+    );
+
+  const follow = async (run: Run) => {
+    const events: PublicEvent[] = [];
+    for await (const event of run) events.push(event);
+    return { events, task: (await run.result).task };
+  };
+
+  const asked = await follow(remote.stream("go", { extensions }));
+  const parts = ["c1", "c2"].map((callId) => {
+    return { kind: "data", data: { callId, option: "once" } } as const;
+  });
+  const taskId = asked.task?.id ?? "";
+  const done = await follow(remote.stream(parts, { taskId, extensions }));
+
+  expect(kindsIn(asked.events).slice(-3)).toEqual(["confirmation", "confirmation", "state"]);
+  expect(kindsIn(done.events)).toContain("text");
+  expect(done.task?.status.state).toBe("completed");
 });
 
 describe("a dialect in 1.0", () => {

@@ -117,6 +117,48 @@ describe("a checkpoint", () => {
     expect(existsSync(join(files.root, "src/new.ts"))).toBe(false);
   });
 
+  test("undoes the edit of an ignored file by a tool, and not that by a command", async () => {
+    const files = await TestWorkspace.with({ ".gitignore": "*.env\n", "a.env": "1", "b.env": "1" });
+    const facts = { label: "command", contextId: "context" };
+    const { id } = await files.checkpoints.snapshot(facts);
+    await files.call("edit_file", { path: "a.env", edits: [{ oldText: "1", newText: "2" }] });
+    writeFileSync(join(files.root, "b.env"), "2");
+
+    await files.checkpoints.restore(id);
+
+    expect(readFileSync(join(files.root, "a.env"), "utf8")).toBe("1");
+    expect(readFileSync(join(files.root, "b.env"), "utf8")).toBe("2");
+  });
+
+  test("of a workspace above its limits restores what it has, and deletes nothing", async () => {
+    const files = await TestWorkspace.with({
+      "a.txt": "a",
+      "big.txt": "x".repeat(100),
+      "c.txt": "c",
+    });
+    const limits = { maxFileBytes: 10, maxPaths: 3 };
+    const folder = join(files.data, "small");
+    const { workspace } = files;
+    const checkpoints = await Checkpoints.open({ workspace, folder, limits });
+    const big = join(files.root, "big.txt");
+    const checkpoint = await checkpoints.snapshot({ label: "command" });
+    expect(checkpoint).toMatchObject({ paths: 2, isPartial: true });
+    for (const name of ["a.txt", "big.txt", "c.txt", "new.txt"]) {
+      writeFileSync(join(files.root, name), "changed");
+    }
+
+    expect(await checkpoints.restore(checkpoint.id)).toEqual({
+      written: ["a.txt"],
+      deleted: [],
+      left: [],
+    });
+    expect(readFileSync(big, "utf8")).toBe("changed");
+    writeFileSync(big, "x".repeat(100));
+    await expect(checkpoints.beforeChange([big], { label: "edit" })).rejects.toThrow(
+      "big.txt cannot be recorded, so the change could not be undone",
+    );
+  });
+
   test("names no file of its own: an id is only looked up", async () => {
     const files = await TestWorkspace.with({});
 
@@ -207,39 +249,44 @@ test(
       }
     }
   },
-  30_000 * Math.max(1, RUNS / 10),
+  60_000 * Math.max(1, RUNS / 6),
 );
 
-test("a restore that was killed leaves only whole files, and can be repeated", async () => {
-  const paths = Array.from({ length: 200 }, (_, index) => `dir-${index % 7}/file-${index}.txt`);
-  const files = await TestWorkspace.with(
-    Object.fromEntries(paths.map((path) => [path, `old ${path}`.repeat(1000)])),
-  );
-  const before = treeOf(files.root);
-  const { id } = await files.checkpoints.snapshot({ label: "command" });
-  for (const path of paths) writeFileSync(join(files.root, path), `new ${path}`);
+test(
+  "a restore that was killed leaves only whole files, and can be repeated",
+  { timeout: 60_000 },
+  async () => {
+    const paths = Array.from({ length: 80 }, (_, index) => `dir-${index % 7}/file-${index}.txt`);
+    const files = await TestWorkspace.with(
+      Object.fromEntries(paths.map((path) => [path, `old ${path}`.repeat(1000)])),
+    );
+    const before = treeOf(files.root);
+    const { id } = await files.checkpoints.snapshot({ label: "command" });
+    for (const path of paths) writeFileSync(join(files.root, path), `new ${path}`);
 
-  const child = fork(
-    new URL("./restore-process.ts", import.meta.url),
-    [files.root, files.data, id],
-    {
-      execArgv: ["--conditions=@convoke/source"],
-    },
-  );
-  const exit = once(child, "exit");
-  const isRestored = (path: string): boolean =>
-    readFileSync(join(files.root, path), "utf8").startsWith("old");
-  while (!paths.some(isRestored) && child.exitCode === null) await once(child, "message");
-  child.kill("SIGKILL");
-  await exit;
+    const child = fork(
+      new URL("./restore-process.ts", import.meta.url),
+      [files.root, files.data, id],
+      {
+        execArgv: ["--conditions=@convoke/source"],
+      },
+    );
+    const exit = once(child, "exit");
+    const first = join(files.root, paths[0]!);
+    while (!readFileSync(first, "utf8").startsWith("old") && child.exitCode === null) {
+      await once(child, "message");
+    }
+    child.kill("SIGKILL");
+    await exit;
 
-  for (const path of paths) {
-    const text = readFileSync(join(files.root, path), "utf8");
-    expect([`old ${path}`.repeat(1000), `new ${path}`]).toContain(text);
-  }
-  const { checkpoints } = await TestWorkspace.at(files.root, files.data);
-  await checkpoints.restore(id);
-  const isLeftover = (line: string): boolean =>
-    line.startsWith(".convoke-") || /\/\.convoke-/.test(line);
-  expect(treeOf(files.root).filter((line) => !isLeftover(line))).toEqual(before);
-});
+    for (const path of paths) {
+      const text = readFileSync(join(files.root, path), "utf8");
+      expect([`old ${path}`.repeat(1000), `new ${path}`]).toContain(text);
+    }
+    const { checkpoints } = await TestWorkspace.at(files.root, files.data);
+    await checkpoints.restore(id);
+    const isLeftover = (line: string): boolean =>
+      line.startsWith(".convoke-") || /\/\.convoke-/.test(line);
+    expect(treeOf(files.root).filter((line) => !isLeftover(line))).toEqual(before);
+  },
+);

@@ -1,3 +1,4 @@
+import { editPreview } from "@convoke/coder";
 import {
   chmodSync,
   readFileSync,
@@ -300,11 +301,14 @@ describe("list_directory, glob and search_files", () => {
     expect(await files.call("search_files", { pattern: "^need\\w+", context: 1 })).toBe(
       "keep.log\n1:needle\n\nsrc/deep/b.js\n1:needle\n2-hay\n3:needle\n\n",
     );
-    expect(
-      await files.call("search_files", { pattern: "NEEDLE", ignoreCase: true, limit: 2 }),
-    ).toBe(
-      "keep.log\n1:needle\n\nsrc/a.ts\n1:const needle = 1;\n\n[the first 2 matches; there may be more]\n",
-    );
+    // Which files come first depends on the program that searches.
+    const some = await files.call("search_files", {
+      pattern: "NEEDLE",
+      ignoreCase: true,
+      limit: 2,
+    });
+    expect(String(some).match(/^\d+:/gm)).toHaveLength(2);
+    expect(some).toMatch(/\n\[the first 2 matches; there may be more\]\n$/);
     expect(await files.call("search_files", { pattern: "a.ts", literal: true })).toBe("[no match]");
     await expect(files.call("search_files", { pattern: "(" })).rejects.toThrow(
       "The pattern is not a valid regular expression",
@@ -346,7 +350,12 @@ describe("the policy", () => {
       title: "Edit a.txt",
       prompt: diff,
       preview: [
-        { kind: "data", data: { path: "a.txt", before: "one\ntwo\n", after: "one\n2\n" } },
+        editPreview({
+          filePath: "a.txt",
+          oldContent: "one\ntwo\n",
+          newContent: "one\n2\n",
+          diff,
+        }),
         { kind: "text", text: diff, mediaType: "text/x-diff" },
       ],
     });

@@ -20,7 +20,7 @@ export const CONFIGURATION: RequirementGroup = {
         "in CODER_AGENT_WORKSPACE_PATH.",
       source: "user document 000 and its later practice",
       milestone: "coder",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R127",

@@ -1,4 +1,4 @@
-// The wire of a coding agent: its events as clients see them, and what its tools need to be shown.
+// The coding agent, its events as clients see them, and what its tools need to be shown.
 export {
   type AgentSettings,
   CODE_GENERATION,
@@ -7,6 +7,7 @@ export {
   type Citation,
   CoderAgentEvent,
   type CoderAgentMessage,
+  type CoderOptions,
   type CoderToolCall,
   type CoderUsage,
   type CommandDetails,
@@ -15,8 +16,11 @@ export {
   type EditDetails,
   type InfoDetails,
   type McpDetails,
+  type Mode,
   PLAN_NOTE,
   type PlanEntry,
+  type PolicyDefinition,
+  type PolicyRule,
   type StateChange,
   type TaskMetadata,
   type TextContent,
@@ -26,6 +30,7 @@ export {
   type ToolCallStatus,
   type ToolCallUpdate,
   type ToolSummary,
+  coder,
   commandPreview,
   editPreview,
   mcpPreview,

@@ -109,6 +109,7 @@ const TYPES = [
   "ToolDefinition",
   "ToolEvent",
   "ToolTrace",
+  "TracingOptions",
   "Usage",
 ];
 

@@ -1,5 +1,9 @@
 // A name added here is a promise; keep it short.
 
+// The agent
+export { coder } from "./agent/coder.ts";
+export type { CoderOptions } from "./agent/coder-options.ts";
+
 // The workspace
 export { type Place, Workspace, type WorkspaceOptions } from "./workspace/workspace.ts";
 export { WorkspaceError } from "./workspace/workspace-error.ts";

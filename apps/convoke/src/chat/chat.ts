@@ -1,53 +1,43 @@
-import type {
-  Answer,
-  Conversation,
-  ConversationState,
-  Input,
-  Question,
-  RemoteAgent,
-} from "@convoke/client";
+import type { Answer, Conversation, ConversationState, Input, RemoteAgent } from "@convoke/client";
 import {
-  type A2APart,
   type Approval,
-  EXTENSIONS,
   RemoteError,
   type Task,
   isInterrupted,
+  isTerminal,
   openApprovals,
 } from "@convoke/protocol";
-import { oneLine, printable, printableJson } from "@convoke/protocol/internal";
-import { coloursFor, note } from "../terminal/output.ts";
-import {
-  type CommandContext,
-  type CommandIo,
-  EXIT,
-  UsageError,
-  exitCodeFor,
-} from "../terminal/command.ts";
-import { commandLine } from "../terminal/command-line.ts";
+import { oneLine } from "@convoke/protocol/internal";
 import { explainError } from "../connect/explain-error.ts";
-import { credentialIn, toOutcome } from "../follow/outcome.ts";
-import { runChatCommand } from "./chat-commands.ts";
-import { Turn, type TurnOptions, advice as adviceFor, decisionsIn } from "./turn.ts";
-import type { LineSource } from "./lines.ts";
+import { toOutcome } from "../follow/outcome.ts";
+import { commandLine } from "../terminal/command-line.ts";
+import { type CommandContext, EXIT, UsageError, exitCodeFor } from "../terminal/command.ts";
+import { coloursFor } from "../terminal/output.ts";
+import { type AgentCommand, runChatCommand } from "./chat-commands.ts";
+import { decisionsIn } from "./approval-words.ts";
+import type { ChatFace, FaceOptions, Pending, Typed } from "./face.ts";
 import { ReceivedFiles } from "./files.ts";
-
-/** Receive approvals as data, so that each can be decided separately. */
-const ASKED = [EXTENSIONS.approvals.uri];
+import { choose } from "./question.ts";
+import { Turn, type TurnOptions } from "./turn.ts";
+import { ChatUsage } from "./usage.ts";
 
 export interface ChatOptions {
   readonly agent: RemoteAgent;
   readonly context: CommandContext;
-  readonly openLines: (interrupt: () => void) => LineSource;
+  readonly openFace: (options: FaceOptions) => ChatFace;
   readonly state: ConversationState;
+  /** Commands that the agent offers: they are sent to it as they are typed. */
+  readonly commands?: readonly AgentCommand[];
 }
 
 /** A conversation at a terminal, or with lines from a script. */
 export class Chat {
   readonly files = new ReceivedFiles();
+  readonly usage = new ChatUsage();
   readonly agent: RemoteAgent;
+  readonly commands: readonly AgentCommand[];
   readonly #context: CommandContext;
-  readonly #lines: LineSource;
+  readonly #face: ChatFace;
   readonly #left = Promise.withResolvers<undefined>();
   #conversation: Conversation;
   #answer: Answer | undefined;
@@ -56,15 +46,27 @@ export class Chat {
   /** The exit code: a script needs to know if any task failed. */
   #code: number = EXIT.done.code;
 
-  constructor({ agent, context, openLines, state }: ChatOptions) {
+  constructor({ agent, context, openFace, state, commands = [] }: ChatOptions) {
     this.agent = agent;
+    this.commands = commands;
     this.#context = context;
-    this.#conversation = agent.conversation({ state, extensions: ASKED });
-    this.#lines = openLines(() => this.#interrupt());
+    this.#face = openFace({ interrupt: () => this.#interrupt(), usage: this.usage });
+    this.#conversation = this.#open(state);
   }
 
   get state(): ConversationState {
     return this.#conversation.state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.io.signal;
+  }
+
+  /** What the agent waits for, if it does. */
+  get pending(): Pending | undefined {
+    const { question, task } = this.#answer ?? {};
+    if (question === undefined || task === undefined) return undefined;
+    return { question, approvals: openApprovals(task, new Date()) };
   }
 
   /** Talks until the input ends. Returns the exit code. */
@@ -79,7 +81,7 @@ export class Chat {
     } finally {
       giveBack();
       io.signal.removeEventListener("abort", leave);
-      this.#lines.close();
+      this.#face.close();
     }
     this.#suggestResume();
     if (this.#isInterrupted) return EXIT.interrupted.code;
@@ -88,14 +90,19 @@ export class Chat {
 
   /** Prints a remark that is not part of the conversation. */
   note(line: string): void {
-    const { io, flag } = this.#context;
-    if (flag("json")) note(this.#context, line);
-    else io.stderr(`${coloursFor(io, "stderr").dim(printable(line))}\n`);
+    this.#face.note(line);
   }
 
   /** Starts a new conversation. */
   beginAnew(): void {
     this.#goOn({});
+  }
+
+  /** Continues a task, or the conversation of a finished one. */
+  async resume({ id, contextId, status }: Task): Promise<void> {
+    const taskId = isTerminal(status.state) ? {} : { taskId: id };
+    this.#goOn({ contextId, lastTaskId: id, ...taskId });
+    await this.look();
   }
 
   /** Follows the current task until it is finished or interrupted. */
@@ -104,7 +111,8 @@ export class Chat {
     const id = taskId ?? lastTaskId;
     if (id === undefined) return;
     const answer = await this.#take({
-      open: (options) => this.agent.subscribe(id, options),
+      open: (options) =>
+        this.agent.subscribe(id, { ...options, extensions: this.#face.extensions }),
       isAnswer: this.#answer !== undefined,
       isLook: true,
     });
@@ -115,43 +123,54 @@ export class Chat {
   async cancelTask(): Promise<void> {
     const { taskId } = this.state;
     if (taskId === undefined) return this.note("No task is waiting for you.");
-    const task = await this.agent.cancel(taskId, { signal: this.#context.io.signal });
+    const task = await this.agent.cancel(taskId, { signal: this.signal });
     this.#goOn(stateOf(task));
     this.note(`task ${oneLine(task.id)} ${task.status.state}`);
   }
 
-  /** Reads one line and acts on it. Returns false at the end. */
+  /** Reads one message or command and acts on it. Returns false at the end. */
   async #next(): Promise<boolean> {
-    const { question } = this.#answer ?? {};
-    const reading = readMessage(this.#lines, question === undefined ? "> " : "? ");
-    const typed = await Promise.race([reading, this.#left.promise]);
-    if (typed === undefined) {
-      if (this.#lines.isPerson) this.#context.io.stderr("\n");
-      return false;
-    }
+    const { pending } = this;
     try {
-      if (typed.startsWith("/") && !typed.startsWith("//"))
+      const typed = await Promise.race([this.#face.next(pending), this.#left.promise]);
+      if (typed === undefined) return false;
+      if (typeof typed === "string" && /^\/(?!\/)/.test(typed)) {
         return await runChatCommand(typed, this);
-      if (typed.trim() !== "") await this.#say(this.#meant(typed.replace(/^\/\//, "/")));
-      else if (question?.kind === "auth-required") await this.look();
+      }
+      if (typeof typed !== "string" || typed.trim() !== "") await this.#answerOrSay(typed);
+      else if (pending?.question.kind === "auth-required") await this.look();
       return true;
     } catch (error) {
       return this.#explain(error);
     }
   }
 
-  /** Interprets a line: a decision, one of the options, or plain text. */
-  #meant(typed: string): Input {
-    const { question } = this.#answer ?? {};
-    return decisionsIn(typed, this.#approvals()) ?? choose(typed, question?.options);
+  /**
+   * Sends what was typed. If the agent rejects an answer, for example because the approval has
+   * expired or was decided elsewhere, a person sees what the task waits for now.
+   */
+  async #answerOrSay(typed: Typed): Promise<void> {
+    const { pending } = this;
+    try {
+      await this.say(this.#meant(typed));
+    } catch (error) {
+      const isRejected = error instanceof RemoteError && error.httpStatus !== 401;
+      if (pending === undefined || !this.#face.isPerson || !isRejected) throw error;
+      this.#explain(error);
+      await this.look();
+    }
   }
 
-  /** The approvals that the task is waiting for. */
-  #approvals(answer = this.#answer): readonly Approval[] {
-    return answer?.task === undefined ? [] : openApprovals(answer.task, new Date());
+  /** Interprets what was typed: a decision, one of the options, or plain text. */
+  #meant(typed: Typed): Input {
+    if (typeof typed !== "string") return typed;
+    const text = typed.replace(/^\/\//, "/");
+    const { approvals = [] as readonly Approval[], question } = this.pending ?? {};
+    return decisionsIn(text, approvals) ?? choose(text, question?.options);
   }
 
-  async #say(input: Input): Promise<void> {
+  /** Sends a message, and shows the answer. */
+  async say(input: Input): Promise<void> {
     const answer = await this.#take({
       open: (options) => this.#conversation.say(input, options),
       isAnswer: this.state.taskId !== undefined,
@@ -160,9 +179,15 @@ export class Chat {
     if (answer !== undefined) this.#answer = answer;
   }
 
-  /** Prints an answer and what to do next. Returns `undefined` if the user left before the end. */
-  async #take(options: Omit<TurnOptions, "context">): Promise<Answer | undefined> {
-    this.#turn = new Turn({ ...options, context: this.#context });
+  /** Shows an answer and what to do next. Returns `undefined` if the user left before the end. */
+  async #take({
+    isAnswer,
+    ...options
+  }: Omit<TurnOptions, "context" | "view" | "usage"> & { readonly isAnswer: boolean }): Promise<
+    Answer | undefined
+  > {
+    const view = this.#face.beginTurn({ isAnswer });
+    this.#turn = new Turn({ ...options, context: this.#context, view, usage: this.usage });
     try {
       const answer = await this.#turn.follow();
       this.#report(answer);
@@ -175,28 +200,22 @@ export class Chat {
     }
   }
 
-  #report(answer: Answer): void {
-    const { io, flag } = this.#context;
-    const { task, question } = answer;
+  #report({ task, question }: Answer): void {
+    if (task === undefined) return;
     const known = this.files.all.length;
-    if (task !== undefined) this.files.add(task);
-    if (task !== undefined && exitCodeFor(task.status.state) === EXIT.taskFailed.code) {
-      this.#code = EXIT.taskFailed.code;
-    }
-    if (flag("json")) return io.stdout(`${printableJson(answer)}\n`);
+    this.files.add(task);
+    if (exitCodeFor(task.status.state) === EXIT.taskFailed.code) this.#code = EXIT.taskFailed.code;
+    if (this.#context.flag("json")) return;
     for (const [place, { name, about }] of this.files.all.entries()) {
       if (place >= known) this.note(`[${place + 1}] ${oneLine(name)}: ${oneLine(about)}`);
     }
-    if (this.files.all.length > known && this.#lines.isPerson) this.note("/save keeps them.");
-    if (question !== undefined) {
-      const approvals = this.#approvals(answer);
-      showQuestion(question, { io, approvals, isPerson: this.#lines.isPerson });
-    }
-    if (question === undefined && task !== undefined) this.#reportEnd(task);
+    if (this.files.all.length > known && this.#face.isPerson) this.note("/save keeps them.");
+    if (question === undefined) this.#reportEnd(task);
+    else this.#face.ask({ question, approvals: openApprovals(task, new Date()) });
   }
 
   #reportEnd(task: Task): void {
-    const { io } = this.#context;
+    const { io } = this.#face;
     const { state, said } = toOutcome(task);
     if (exitCodeFor(state) !== EXIT.taskFailed.code) return;
     const { red } = coloursFor(io, "stderr");
@@ -212,16 +231,20 @@ export class Chat {
       this.note(error.message);
       return true;
     }
-    const code = explainError(error, this.#context);
+    const code = explainError(error, { ...this.#context, io: this.#face.io });
     const isLocked = error instanceof RemoteError && error.httpStatus === 401;
-    if (this.#lines.isPerson && !isLocked && code !== EXIT.interrupted.code) return true;
+    if (this.#face.isPerson && !isLocked && code !== EXIT.interrupted.code) return true;
     this.#code = code;
     return false;
   }
 
   #goOn(state: ConversationState, answer?: Answer): void {
-    this.#conversation = this.agent.conversation({ state, extensions: ASKED });
+    this.#conversation = this.#open(state);
     this.#answer = answer;
+  }
+
+  #open(state: ConversationState): Conversation {
+    return this.agent.conversation({ state, extensions: this.#face.extensions });
   }
 
   /** Ctrl+C cancels the current task. A second one, or one while no task is running, leaves the chat. */
@@ -250,78 +273,4 @@ export class Chat {
 
 function stateOf({ id, contextId, status }: Task): ConversationState {
   return { contextId, lastTaskId: id, ...(isInterrupted(status.state) && { taskId: id }) };
-}
-
-/** Interprets the answer to a question with options: a number, an option in any case, or other text. */
-function choose(typed: string, options: readonly string[] = []): string {
-  const words = typed.trim();
-  const same = options.find((option) => option === words);
-  const alike = options.filter((option) => option.toLowerCase() === words.toLowerCase());
-  const numbered = /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
-  return same ?? numbered ?? (alike.length === 1 ? alike[0] : undefined) ?? typed;
-}
-
-/** Reads one message. A backslash at the end of a line continues it; two stand for a literal backslash. */
-async function readMessage(lines: LineSource, prompt: string): Promise<string | undefined> {
-  const said: string[] = [];
-  for (;;) {
-    const line = await lines.next(said.length === 0 ? prompt : "… ");
-    if (line === undefined) return said.length === 0 ? undefined : said.join("\n");
-    if (!line.endsWith("\\")) return [...said, line].join("\n");
-    said.push(line.slice(0, -1));
-    if (line.endsWith("\\\\")) return said.join("\n");
-  }
-}
-
-interface ShownTo {
-  readonly io: CommandIo;
-  /** What is to be decided. */
-  readonly approvals: readonly Approval[];
-  readonly isPerson: boolean;
-}
-
-/** Prints what the agent is waiting for, and how to answer. */
-function showQuestion(question: Question, to: ShownTo): void {
-  for (const line of linesOf(question, to)) to.io.stderr(`${line}\n`);
-}
-
-function linesOf(question: Question, { io, approvals, isPerson }: ShownTo): readonly string[] {
-  const { bold, dim, yellow } = coloursFor(io, "stderr");
-  const { kind, text, options = [], message } = question;
-  if (kind === "auth-required") {
-    const addresses = addressesIn(message?.parts ?? []).filter((url) => !text.includes(url));
-    const credential = credentialIn(message);
-    const advice =
-      credential === undefined
-        ? "Once that is done, press Enter to check again, or tell the agent."
-        : `Type the credential for ${oneLine(credential)}.`;
-    return [
-      yellow(printable(text || "The agent is waiting for authorization.")),
-      ...addresses.map((url) => `Open: ${oneLine(url, 2000)}`),
-      ...(isPerson ? [dim(advice)] : []),
-    ];
-  }
-  const width = String(options.length).length;
-  const advice = "Type a number or your own answer.";
-  return [
-    bold(printable(text || "The agent is waiting for your answer.")),
-    ...options.map((option, place) => `  ${String(place + 1).padStart(width)}  ${oneLine(option)}`),
-    ...(isPerson && options.length > 0 ? [dim(advice)] : []),
-    ...approvals.flatMap(({ tool }, place) => {
-      const call = `${tool.name} ${printableJson(tool.arguments)}`;
-      return approvals.length === 1 ? [] : [`  ${place + 1}  ${oneLine(call)}`];
-    }),
-    ...(isPerson && approvals.length > 0 ? [dim(adviceFor(approvals))] : []),
-  ];
-}
-
-/** A2A has no field for the authorization URL; agents put it into the text or into data. */
-function addressesIn(parts: readonly A2APart[]): readonly string[] {
-  const found = new Set<string>();
-  const look = (value: unknown): void => {
-    if (typeof value === "string" && /^https?:\/\/\S+$/.test(value)) found.add(value);
-    else if (typeof value === "object" && value !== null) Object.values(value).forEach(look);
-  };
-  for (const part of parts) if (part.kind === "data") look(part.data);
-  return [...found];
 }

@@ -15,7 +15,11 @@ import {
   runCli,
   startFakeAgent,
 } from "./testing/run-cli.suite.ts";
+import { talk } from "../chat/talk.ts";
+import { withAgent } from "../connect/connect-options.ts";
 import { serve } from "../host/serve-agent.ts";
+import type { CommandContext } from "../terminal/command.ts";
+import { chatCommand } from "./chat.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
 const contextIn = (stderr: string) => /--context (\S+)/.exec(stderr)?.[1] ?? "";
@@ -78,7 +82,7 @@ describe("piped lines", () => {
     const server = await serve(agent, { port: 0, data: "memory", logger });
     onTestFinished(() => server.close());
 
-    const stdin = "go\napprove\napprove 1\nreject: too much\n";
+    const stdin = "go\n/approvals\napprove\napprove 1\nreject: too much\n/usage\n";
     const { code, stdout, stderr } = await runCli(["chat", server.url], { stdin });
 
     expect(code).toBe(0);
@@ -88,6 +92,8 @@ describe("piped lines", () => {
     // A question that offers choices is not answered by their names.
     expect(stderr).not.toContain("once");
     expect(JSON.stringify(model.requests.at(-1)?.transcript)).toContain("too much");
+    expect(stderr).toMatch(/\n\S+ {2}Pay 20 €\n\S+ {2}Pay 30 €\n/);
+    expect(stderr).toMatch(/\n\d+ tokens\n/);
   });
 
   test("may end at a question: exit code 4, with a command that continues its task", async () => {
@@ -295,6 +301,48 @@ describe("the commands of a chat", () => {
       "context ID",
       `Continue with: convoke chat ${url} --context ID`,
     ]);
+  });
+
+  test("/tasks lists tasks, and /resume continues one by the beginning of its id", async () => {
+    const { url, agent } = await serveDemo();
+    await agent.send("hello");
+    const { task } = await agent.send("ask");
+    const start = task?.id.slice(0, 24) ?? "";
+
+    const stdin = `/tasks\n/approvals\n/resume ${start}\nAnn\n`;
+    const { code, stdout, stderr } = await runCli(["chat", url], { stdin });
+    const newest = await runCli(["chat", url], { stdin: "/resume\n" });
+
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello, Ann!\n" });
+    expect(stderr).toMatch(/^\S+ {2}input-required +\S+ {2}ask\n\S+ {2}completed +\S+ {2}hello\n/);
+    expect(stderr).toContain("No tool call waits for a decision.\nWhat is your name?\n");
+    expect(newest.stdout).toBe("Hello, Ann!\n");
+  });
+
+  test("/card shows the card, and /usage what the agent reports", async () => {
+    const { url } = await serveDemo();
+
+    const { stderr } = await runCli(["chat", url], { stdin: "/card\n/usage\n" });
+
+    expect(stderr).toMatch(
+      /^Convoke Demo [^]*\nSkills\n[^]*\nThe agent has reported no usage\.\n$/,
+    );
+  });
+
+  test("the agent's own commands are listed, and sent to it as they are typed", async () => {
+    const { url } = await serveDemo();
+    const commands = [{ name: "/init", help: "look around" }];
+    const run = (context: CommandContext) =>
+      withAgent(context, (agent) => talk({ agent, context, state: {}, commands }));
+
+    const { stdout, stderr } = await runCli(["chat", url], {
+      stdin: "/help\n/init here\n/inti\n",
+      commands: [{ ...chatCommand, run }],
+    });
+
+    expect(stderr).toMatch(/^\/init +look around$/m);
+    expect(stderr).toContain("Did you mean /init?");
+    expect(stdout).toMatch(/^You said: \/init here\./);
   });
 
   test("/quit skips the rest", async () => {

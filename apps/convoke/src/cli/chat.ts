@@ -1,6 +1,5 @@
 import type { ConversationState, RemoteAgent } from "@convoke/client";
 import { isInterrupted, isTerminal } from "@convoke/protocol";
-import { oneLine } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
@@ -9,9 +8,7 @@ import {
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import { Chat } from "../chat/chat.ts";
-import { type LineSource, isPerson, linesFrom } from "../chat/lines.ts";
-import { coloursFor } from "../terminal/output.ts";
+import { CHAT_ENVIRONMENT, talk } from "../chat/talk.ts";
 import type { Command, CommandContext } from "../terminal/command.ts";
 import { withAgent } from "../connect/connect-options.ts";
 
@@ -35,7 +32,10 @@ export const chatCommand: Command = {
     ...RECONNECT_OPTIONS,
     ...AGENT_OPTIONS,
   },
-  environment: AGENT_ENVIRONMENT,
+  environment: {
+    ...AGENT_ENVIRONMENT,
+    ...CHAT_ENVIRONMENT,
+  },
   run: chat,
 };
 
@@ -45,9 +45,7 @@ async function chat(context: CommandContext): Promise<number> {
   readReconnect(context);
   return withAgent(context, async (agent) => {
     const state = await stateAt(context, agent);
-    const openLines = (interrupt: () => void): LineSource => linesFrom(context, interrupt);
-    if (isPerson(context)) greet(context, agent);
-    return new Chat({ agent, context, openLines, state }).talk();
+    return talk({ agent, context, state });
   });
 }
 
@@ -66,11 +64,4 @@ async function stateAt(
     lastTaskId: taskId,
     ...(isOpen && { taskId }),
   };
-}
-
-function greet({ io }: CommandContext, agent: RemoteAgent): void {
-  const { bold, dim } = coloursFor(io, "stderr");
-  const how = `A2A ${agent.version} over ${agent.binding} at ${oneLine(agent.url)}`;
-  io.stderr(`${bold(oneLine(agent.name))} ${dim(`(${how})`)}\n`);
-  io.stderr(`${dim("Type /help for help. Press Ctrl+D to leave.")}\n`);
 }

@@ -6,6 +6,7 @@ import type { CommandTable, LoadCommand } from "../terminal/command.ts";
  */
 export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["serve", async () => (await import("./serve.ts")).serveCommand],
+  ["code", async () => (await import("./code.ts")).codeCommand],
   ["card", async () => (await import("./card.ts")).cardCommand],
   ["chat", async () => (await import("./chat.ts")).chatCommand],
   ["send", async () => (await import("./send.ts")).sendCommand],

@@ -1,4 +1,4 @@
-import { TASK_STATES, type Task, type TaskState, isTerminal, textOfParts } from "@convoke/protocol";
+import { TASK_STATES, type Task, type TaskState, isTerminal } from "@convoke/protocol";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
@@ -17,7 +17,7 @@ import { withAgent } from "../connect/connect-options.ts";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
 import { tasksEndCommand } from "./tasks-end.ts";
 import { tasksShowCommand } from "./tasks-show.ts";
-import { messageText } from "../follow/outcome.ts";
+import { firstWords } from "../follow/outcome.ts";
 
 /** Without `unknown`, which stands for states that this version does not know. */
 const STATES = TASK_STATES.filter((state) => state !== "unknown");
@@ -186,10 +186,4 @@ function taskTable(tasks: readonly Task[], now: number, colours: Colours): strin
     oneLine(firstWords(task), LONGEST_WORDS),
   ]);
   return table(HEADS, rows, colours);
-}
-
-/** The first message of the caller, or else the status message. */
-function firstWords({ history, status }: Task): string {
-  const asked = history?.find(({ role }) => role === "user");
-  return asked === undefined ? messageText(status.message) : textOfParts(asked.parts);
 }

@@ -40,6 +40,12 @@ export function messageText(message: Message | undefined): string {
   return message === undefined ? "" : textOfParts(message.parts);
 }
 
+/** The first message of the caller, or else the status message. */
+export function firstWords({ history, status }: Task): string {
+  const asked = history?.find(({ role }) => role === "user");
+  return asked === undefined ? messageText(status.message) : textOfParts(asked.parts);
+}
+
 /** Prints the state of the task and the command to run next. Returns the exit code. */
 export function reportOutcome(outcome: Outcome, context: CommandContext): number {
   const { io } = context;

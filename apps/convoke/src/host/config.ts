@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { CoderOptions } from "@convoke/coder";
 import type { ServeAgentOptions } from "./serve-agent.ts";
 import { didYouMean, isObject } from "@convoke/protocol/internal";
 
@@ -13,9 +14,12 @@ export class StartError extends Error {
  * The settings of a server that are code: `convoke serve` reads them from `convoke.config.ts`. For
  * what both have, the environment takes precedence over it, and flags over the environment.
  */
-export type ConvokeConfig = Pick<ServeAgentOptions, (typeof OPTIONS)[number]>;
+export interface ConvokeConfig extends Pick<ServeAgentOptions, (typeof SERVER_OPTIONS)[number]> {
+  /** The coding agent of `convoke code`, whose flags take precedence. */
+  readonly coder?: Partial<CoderOptions>;
+}
 
-const OPTIONS = [
+const SERVER_OPTIONS = [
   "allowAnonymous",
   "auth",
   "authenticate",
@@ -30,6 +34,8 @@ const OPTIONS = [
   "tracing",
 ] as const;
 
+const OPTIONS = [...SERVER_OPTIONS, "coder"] as const;
+
 /**
  * Types the settings of a server.
  *
@@ -43,11 +49,16 @@ export function defineConfig(config: ConvokeConfig): ConvokeConfig {
   return config;
 }
 
-const FILES = ["ts", "mts", "js", "mjs"].map((end) => `convoke.config.${end}`);
+const CONFIG_FILES = ["ts", "mts", "js", "mjs"].map((end) => `convoke.config.${end}`);
+
+/** The configuration file of the current folder, if there is one. */
+export function findConfig(): string | undefined {
+  return CONFIG_FILES.find((name) => existsSync(name));
+}
 
 /** The configuration in a file, by default `convoke.config.ts` in the current folder if there is one. */
 export async function loadConfig(named: string | undefined): Promise<ConvokeConfig> {
-  const file = named ?? FILES.find((name) => existsSync(name));
+  const file = named ?? findConfig();
   if (file === undefined) return {};
   const path = resolve(file);
   if (!existsSync(path)) throw new StartError(`There is no file ${file}.`);

@@ -2,11 +2,12 @@ import { once } from "node:events";
 import type { Agent } from "@convoke/protocol";
 import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
-import { type ConvokeConfig, loadConfig } from "./config.ts";
+import { loadConfig } from "./config.ts";
 import { loadAgent } from "./load-agent.ts";
 import {
   type ServeFlags,
   type ServeSettings,
+  type ServerConfig,
   explainFatal,
   explainStart,
   loadEnvFile,
@@ -31,7 +32,7 @@ export async function runServer({ file, port, data, config, io }: ServeRequest):
   const flags = { file, port, data, started: io.started };
   const settings = readSettings(flags, io.env, await loadConfig(config));
   const agent = await loadAgent(file);
-  const server = await start({ agent, settings, flags, io });
+  const server = await startServer({ agent, settings, flags, io });
   io.stdout(
     banner({
       name: agent.info.name,
@@ -43,9 +44,18 @@ export async function runServer({ file, port, data, config, io }: ServeRequest):
       needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
     }),
   );
+  await stopOnSignal(server, settings, io);
+}
+
+/** Resolves when the server was stopped by a signal. */
+export async function stopOnSignal(
+  server: AgentServer,
+  { drainMs }: Pick<ServeSettings, "drainMs">,
+  io: CommandIo,
+): Promise<void> {
   if (!io.signal.aborted) await once(io.signal, "abort");
-  const isDone = announceStop(settings.drainMs, io);
-  await server.close({ drainMs: settings.drainMs });
+  const isDone = announceStop(drainMs, io);
+  await server.close({ drainMs });
   isDone();
 }
 
@@ -67,19 +77,20 @@ function announceStop(drainMs: number, io: CommandIo): () => void {
 
 interface Start {
   readonly agent: Agent;
-  readonly settings: ServeSettings & ConvokeConfig;
+  readonly settings: ServeSettings & ServerConfig;
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }
 
-async function start({ agent, settings, flags, io }: Start): Promise<AgentServer> {
+/** Starts the server, and explains why if it cannot. */
+export async function startServer({ agent, settings, flags, io }: Start): Promise<AgentServer> {
   const { logLevel, logFormat, drainMs: _, ...options } = settings;
   const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
-  const { file } = flags;
+  const { file, command } = flags;
   try {
     return await serve(agent, {
       ...options,
-      ...(file !== undefined && { source: resolve(file) }),
+      ...(file !== undefined && command === undefined && { source: resolve(file) }),
       logger: createLogger({ level: logLevel, isForPeople }, io.stderr),
       onFatal: (error) => {
         io.stderr(`${explainFatal(error)}\n`);

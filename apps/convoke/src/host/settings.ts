@@ -65,6 +65,8 @@ export interface ServeSettings {
 }
 
 export interface ServeFlags {
+  /** The command that starts the server. Default `serve`. */
+  readonly command?: "code";
   readonly file?: string | undefined;
   readonly port?: string | undefined;
   readonly data?: string | undefined;
@@ -81,7 +83,7 @@ function startLine(flags: ServeFlags, change: { env?: string; port?: number }): 
   const more = change.port === undefined ? "" : ` -- --port ${change.port}`;
   if (started?.script !== undefined) return `${env}${started.script}${more}`;
   const words = [
-    "serve",
+    flags.command ?? "serve",
     ...(file === undefined ? [] : [file]),
     ...(port === undefined ? [] : ["--port", port]),
     ...(data === undefined ? [] : ["--data", data]),
@@ -93,10 +95,11 @@ function startLine(flags: ServeFlags, change: { env?: string; port?: number }): 
 export function readSettings(
   flags: ServeFlags,
   env: Environment,
-  config: ConvokeConfig = {},
-): ServeSettings & ConvokeConfig {
+  given: ConvokeConfig = {},
+): ServeSettings & ServerConfig {
+  const { coder: _, ...config } = given;
   const auth = readAuth(env);
-  const own: ConvokeConfig = auth.length > 0 ? withoutAuth(config) : config;
+  const own: ServerConfig = auth.length > 0 ? withoutAuth(config) : config;
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
   const host = env["BIND_HOST"] || "127.0.0.1";
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
@@ -135,7 +138,10 @@ export function readSettings(
   return settings;
 }
 
-function withoutAuth(config: ConvokeConfig): ConvokeConfig {
+/** The settings of the configuration that are about the server. */
+export type ServerConfig = Omit<ConvokeConfig, "coder">;
+
+function withoutAuth(config: ServerConfig): ServerConfig {
   const { auth: _, authenticate: _own, securitySchemes: _all, security: _some, ...rest } = config;
   return rest;
 }

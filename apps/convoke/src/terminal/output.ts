@@ -11,6 +11,11 @@ export interface Colours {
   readonly yellow: Paint;
 }
 
+const asItIs: Paint = (text) => text;
+
+/** No colours at all. */
+export const PLAIN: Colours = { bold: asItIs, dim: asItIs, red: asItIs, yellow: asItIs };
+
 /** Colours for a terminal that supports them, unless NO_COLOR is set (no-color.org). */
 export function coloursFor(io: CommandIo, stream: "stdout" | "stderr"): Colours {
   const isOn = io.isTTY[stream] && !io.env["NO_COLOR"] && io.env["TERM"] !== "dumb";

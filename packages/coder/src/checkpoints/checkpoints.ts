@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { ContentChange } from "../workspace/content-change.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
 import { InOrder } from "../workspace/in-order.ts";
@@ -108,6 +109,17 @@ export class Checkpoints {
         });
         return recorded.skipped;
       });
+    });
+  }
+
+  /** What the conversation of a checkpoint has changed since then, as far as it is text. */
+  changesSince(id: string): Promise<readonly ContentChange[]> {
+    return this.#order.run(async () => {
+      const all = await this.#loadAll();
+      const target = all.find((one) => one.id === id);
+      if (target === undefined) throw new WorkspaceError(`There is no checkpoint ${id}`);
+      const since = all.filter((one) => one.id >= id && one.contextId === target.contextId);
+      return this.#restorer.changesSince(this.#withLists(since));
     });
   }
 

@@ -109,7 +109,9 @@ class Recording {
   readonly #states = new Map<string, EntryState>();
   readonly #skipped: string[] = [];
   readonly known = new Map<string, KnownFile>();
+  #count = 0;
   #bytes = 0n;
+  /** There are more paths than the limit allows. */
   isPartial = false;
 
   constructor(options: RecordingOptions) {
@@ -133,9 +135,12 @@ class Recording {
 
   /** Adds a path and returns what is there. */
   async add(place: Place): Promise<Entry["type"]> {
+    // Counted before anything is awaited, because several paths are added at once.
+    const isOver = this.#count >= this.#options.limits.maxPaths;
+    this.#count += 1;
+    this.isPartial ||= isOver;
     const entry = await entryAt(place);
-    if (this.#states.size >= this.#options.limits.maxPaths) this.isPartial = true;
-    const state = this.isPartial ? undefined : await this.#stateOf(place, entry);
+    const state = isOver ? undefined : await this.#stateOf(place, entry);
     if (state === undefined) this.#skipped.push(place.shown);
     else this.#states.set(place.shown, state);
     return entry.type;

@@ -10,6 +10,8 @@ import {
   writeContent,
   writeLink,
 } from "../workspace/files.ts";
+import type { ContentChange } from "../workspace/content-change.ts";
+import { decodeText } from "../workspace/text-file.ts";
 import type { Place, Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
 import { type Blobs, sha256 } from "./blobs.ts";
@@ -28,6 +30,9 @@ export type LoadedCheckpoint = Checkpoint & CheckpointList;
 
 /** Records paths that are about to change; returns those that could not be recorded. */
 type RecordPaths = (paths: readonly string[]) => Promise<readonly string[]>;
+
+/** Larger files are not compared as text. */
+const MAX_SHOWN = 10 * 1024 * 1024;
 
 type States = ReadonlyMap<string, EntryState>;
 
@@ -56,6 +61,23 @@ export class Restorer {
     const pathsOf = (outcome: keyof RestoreReport): string[] =>
       [...done.keys()].filter((path) => done.get(path) === outcome);
     return { written: pathsOf("written"), deleted: pathsOf("deleted"), left: pathsOf("left") };
+  }
+
+  /** The contents that differ from an earlier state. Binary and large files are left out. */
+  async changesSince(since: AsyncIterable<LoadedCheckpoint>): Promise<readonly ContentChange[]> {
+    const { states, ...rest } = await earlierState(since);
+    const created = rest.isComplete ? await this.#createdSince({ states, ...rest }) : new Map();
+    const changes: ContentChange[] = [];
+    for (const [path, state] of [...states, ...created] as readonly [string, EntryState][]) {
+      const place = this.#workspace.placeAt(path);
+      if (await this.#isAt(place, state)) continue;
+      const stored = state.type === "file" ? await this.#blobs.get(state.hash) : undefined;
+      const { type } = await entryAt(place);
+      const now = type === "file" ? (await readContent(place, MAX_SHOWN)).bytes : undefined;
+      const [before, after] = [stored, now].map((bytes) => bytes && decodeText(bytes)?.text);
+      if (before !== after) changes.push({ path: place.shown, before, after });
+    }
+    return changes;
   }
 
   async #apply(

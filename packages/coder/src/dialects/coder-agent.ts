@@ -94,8 +94,16 @@ function encode(event: CoderEvent, scope: EventScope): ReturnType<CoderDialect["
     case "tool-call":
       return [ofCall(CoderAgentEvent.ToolCallUpdateEvent, event.call, scope)];
     case "confirmation":
-    case "decision":
       return [ofCall(CoderAgentEvent.ToolCallConfirmationEvent, event.call, scope)];
+    case "decision": {
+      // The confirmation again, with its outcome. A call that was approved is scheduled after that.
+      const { call, confirmation } = event;
+      const decided = { ...call, confirmation };
+      const shown = ofCall(CoderAgentEvent.ToolCallConfirmationEvent, decided, scope);
+      if (call.decision?.outcome !== "approved") return [shown];
+      const second = { ...scope, messageId: `${scope.messageId}-scheduled` };
+      return [shown, ofCall(CoderAgentEvent.ToolCallUpdateEvent, call, second)];
+    }
     case "text": {
       // All chunks of one text have one message id.
       const messageId = `${scope.taskId}-${event.textId}`;

@@ -15,6 +15,7 @@ import {
 } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import { detailsOf } from "../events/call-details.ts";
+import { withEditedContent } from "../tools/edited-content.ts";
 import type { CallReply, CoderDialect } from "./coder-dialect.ts";
 
 /**
@@ -110,9 +111,13 @@ function approvalAnswer(reply: CallReply, approval: Approval, field: string): Ap
 function withContent(approval: Approval, content: string, field: string): Metadata | undefined {
   const details = detailsOf(approval);
   const name = details.type === "edit" ? details.contentArgument : undefined;
-  if (name === undefined || !approval.options.includes("edit")) {
+  const edited =
+    name === undefined
+      ? withEditedContent(approval, content)
+      : { ...approval.tool.arguments, [name]: content };
+  if (edited === undefined || !approval.options.includes("edit")) {
     throw invalidParams(`${field}.newContent`, "goes with a change of a file that can be edited");
   }
   const isSame = details.type === "edit" && details.newContent === content;
-  return isSame ? undefined : { ...approval.tool.arguments, [name]: content };
+  return isSame ? undefined : edited;
 }

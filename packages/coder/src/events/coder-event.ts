@@ -75,8 +75,12 @@ export type CoderEvent =
   | { readonly kind: "tool-call"; readonly call: CoderToolCall }
   /** The call waits for the caller. */
   | { readonly kind: "confirmation"; readonly call: CoderToolCall }
-  /** The caller has decided. */
-  | { readonly kind: "decision"; readonly call: CoderToolCall }
+  /** The caller has decided what the call waited for. */
+  | {
+      readonly kind: "decision";
+      readonly call: CoderToolCall;
+      readonly confirmation: CallConfirmation;
+    }
   /** More output of a running call. */
   | {
       readonly kind: "output";

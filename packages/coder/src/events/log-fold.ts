@@ -201,9 +201,11 @@ export class LogFold {
       ...(decidedBy !== undefined && { decidedBy }),
       ...(feedback !== undefined && { feedback }),
     };
-    const details = editedDetails(this.#call(toolCallId).details, event.arguments);
+    const { confirmation, details: proposed } = this.#call(toolCallId);
+    const details = editedDetails(proposed, event.arguments);
     const { call } = this.#change(toolCallId, { decision, ...(details && { details }) });
-    return approvalId === undefined ? [] : [{ kind: "decision", call }];
+    const isAsked = approvalId !== undefined && confirmation !== undefined;
+    return isAsked ? [{ kind: "decision", call, confirmation }] : [];
   }
 
   #started({ toolCallId, input }: ToolStartEvent): readonly CoderEvent[] {

@@ -17,6 +17,8 @@ export interface AgentSettings {
   readonly workspacePath?: string;
   /** Run tools without confirmation. */
   readonly autoExecute?: boolean;
+  /** How much the agent may do without asking: plan, ask, auto-edit or full. */
+  readonly mode?: string;
 }
 
 /** Where messages and tasks have the settings: under the names that each dialect uses. */
@@ -50,9 +52,14 @@ function readSettings(data: Metadata, field: string): AgentSettings {
   if (autoExecute !== undefined && typeof autoExecute !== "boolean") {
     throw invalidParams(`${field}.autoExecute`, "must be true or false");
   }
+  const { mode } = data;
+  if (mode !== undefined && typeof mode !== "string") {
+    throw invalidParams(`${field}.mode`, "must be a string");
+  }
   return {
     kind: "agent-settings",
     ...(path !== undefined && { workspacePath: path }),
     ...(autoExecute !== undefined && { autoExecute }),
+    ...(mode !== undefined && { mode }),
   };
 }

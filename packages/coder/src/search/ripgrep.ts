@@ -54,6 +54,8 @@ async function* candidates(
   const args = [...searchArguments(search), ...search.args, "--", `./${start}`];
   const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "ignore"] });
   const exit = exitOf(child);
+  // Awaited below; until then a failed start must not count as unhandled.
+  exit.catch(() => undefined);
   const stop = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
   let rest = "";

@@ -10,6 +10,7 @@ import { oneLine } from "@convoke/protocol/internal";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type ParsedCommand, parseArgv, parseCommand } from "../command-line/parse-command.ts";
+import { commandPreview } from "../events/call-details.ts";
 import { isInside, realPlace } from "../policy/path-glob.ts";
 import { type Decision, NO_SANDBOX, type Policy } from "../policy/policy.ts";
 import { isReadOnly } from "../policy/safe-commands.ts";
@@ -153,14 +154,23 @@ class RunShell {
 
   readonly #confirm: ConfirmRule = async (call) => {
     const input = call.input as RunInput;
-    const { decision, parsed } = await this.#decide(input, call.turn.task.contextId);
+    const { decision, parsed, cwd } = await this.#decide(input, call.turn.task.contextId);
     if (decision.verdict !== "ask") return decision.verdict;
     return {
       title: `Run ${oneLine(lineOf(input), 200)}`,
-      prompt: decision.reasons.map((reason) => `- ${oneLine(reason, 300)}`).join("\n"),
+      prompt: [
+        ...described(parsed),
+        ...decision.reasons.map((reason) => `- ${oneLine(reason, 300)}`),
+      ].join("\n"),
       // A decision for longer would cover every other command too.
       risk: "danger",
-      preview: [{ kind: "text", text: described(input, parsed) }],
+      preview: [
+        commandPreview({
+          command: lineOf(input),
+          commands: parsed.commands.map((argv) => wordsOf(argv).join(" ")),
+          ...(cwd !== undefined && { cwd }),
+        }),
+      ],
     };
   };
 
@@ -231,9 +241,12 @@ function lineOf({ command, argv = [] }: RunInput): string {
   return command ?? argv.join(" ");
 }
 
-/** The command as it would run, and what was found in it. */
-function described(input: RunInput, { commands, writes }: ParsedCommand): string {
-  const runs = commands.map((argv) => `runs ${argv.map((word) => word ?? "…").join(" ")}`);
-  const files = writes.map((file) => `writes ${file}`);
-  return [lineOf(input), "", ...runs, ...files].join("\n");
+/** What was found in a command line. */
+function described({ commands, writes }: ParsedCommand): readonly string[] {
+  const runs = commands.map((argv) => `runs ${wordsOf(argv).join(" ")}`);
+  return [...runs, ...writes.map((file) => `writes ${file}`)];
+}
+
+function wordsOf(argv: ParsedCommand["commands"][number]): readonly string[] {
+  return argv.map((word) => word ?? "…");
 }

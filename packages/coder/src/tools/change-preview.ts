@@ -1,13 +1,7 @@
 import type { A2APart } from "@convoke/protocol";
 import { createTwoFilesPatch } from "diff";
-
-/** The content of one file before and after a change. Undefined: there is no such file then. */
-export interface ContentChange {
-  /** The path for people. */
-  readonly path: string;
-  readonly before: string | undefined;
-  readonly after: string | undefined;
-}
+import { editPreview } from "../events/call-details.ts";
+import type { ContentChange } from "../workspace/content-change.ts";
 
 /** Longer contents are not in the preview, only their diff, in characters. */
 const MAX_CONTENT = 256 * 1024;
@@ -41,12 +35,12 @@ export function unifiedDiff({ path, before, after }: ContentChange, limit = MAX_
 /** The parts that show a change: its contents, unless they are long, and its diff. */
 export function previewOf(change: ContentChange): readonly A2APart[] {
   const { path, before, after } = change;
-  const text: A2APart = { kind: "text", text: unifiedDiff(change), mediaType: "text/x-diff" };
+  const diff = unifiedDiff(change);
+  const text: A2APart = { kind: "text", text: diff, mediaType: "text/x-diff" };
   if ((before?.length ?? 0) + (after?.length ?? 0) > MAX_CONTENT) return [text];
-  const data = {
-    path,
-    ...(before !== undefined && { before }),
-    ...(after !== undefined && { after }),
+  const contents = {
+    ...(before !== undefined && { oldContent: before }),
+    ...(after !== undefined && { newContent: after }),
   };
-  return [{ kind: "data", data }, text];
+  return [editPreview({ filePath: path, diff, ...contents }), text];
 }

@@ -4,7 +4,7 @@ import { entryAt, readContent, removeFile, removeTree } from "../workspace/files
 import { decodeText } from "../workspace/text-file.ts";
 import type { Place } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
-import type { ContentChange } from "./change-preview.ts";
+import type { ContentChange } from "../workspace/content-change.ts";
 import { type FileToolScope, fileTool } from "./file-tool.ts";
 
 const Input = Type.Object(

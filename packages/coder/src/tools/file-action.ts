@@ -13,6 +13,8 @@ export interface FileAction {
    */
   readonly paths: readonly string[];
   readonly caller: Caller;
+  /** The conversation of the call. */
+  readonly contextId: string;
   /** What would change: the old and the new content as data, and a unified diff as text. */
   readonly preview?: readonly A2APart[];
 }

@@ -10,7 +10,8 @@ import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { InOrder } from "../workspace/in-order.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
-import { type ContentChange, previewOf, unifiedDiff } from "./change-preview.ts";
+import type { ContentChange } from "../workspace/content-change.ts";
+import { previewOf, unifiedDiff } from "./change-preview.ts";
 import type { FileAction, FilePolicy } from "./file-action.ts";
 import type { SeenFiles } from "./seen-files.ts";
 
@@ -69,7 +70,8 @@ export function fileTool<Input extends TObject, Plan extends PlannedAction>(
     name,
     description,
     inputSchema: Object.fromEntries(Object.entries(definition.input)),
-    confirm: ({ input, caller }) => confirm(input as Static<Input>, caller),
+    confirm: ({ input, caller, turn }) =>
+      confirm(input as Static<Input>, { caller, contextId: turn.task.contextId }),
     run: (input, context) => run(input as Static<Input>, context),
   });
   return { ...base, check };
@@ -86,9 +88,9 @@ export function fileTool<Input extends TObject, Plan extends PlannedAction>(
     }
   }
 
-  async function confirm(input: Static<Input>, caller: FileAction["caller"]) {
+  async function confirm(input: Static<Input>, call: CallFacts) {
     const plan = await definition.plan(input);
-    const verdict = await scope.policy(actionOf(name, plan, caller));
+    const verdict = await scope.policy(actionOf(name, plan, call));
     if (verdict === "allow" || verdict === "deny") return verdict;
     return { ...approvalWords(plan), ...(typeof verdict === "object" && verdict) };
   }
@@ -110,15 +112,22 @@ export function fileTool<Input extends TObject, Plan extends PlannedAction>(
     return result instanceof Promise ? await result : yield* result;
   }
 
-  async function permit(plan: Plan, { caller }: ToolContext): Promise<void> {
-    if ((await scope.policy(actionOf(name, plan, caller))) !== "deny") return;
+  async function permit(plan: Plan, call: CallFacts): Promise<void> {
+    if ((await scope.policy(actionOf(name, plan, call))) !== "deny") return;
     throw new WorkspaceError("a rule of this agent does not allow it");
   }
 }
 
-function actionOf(tool: string, plan: PlannedAction, caller: FileAction["caller"]): FileAction {
-  const { kind, paths, change } = plan;
-  return { tool, kind, paths, caller, ...(change && { preview: previewOf(change) }) };
+/** Who makes a call, and in which conversation. */
+type CallFacts = Pick<FileAction, "caller" | "contextId">;
+
+function actionOf(
+  tool: string,
+  { kind, paths, change }: PlannedAction,
+  { caller, contextId }: CallFacts,
+): FileAction {
+  const preview = change && { preview: previewOf(change) };
+  return { tool, kind, paths, caller, contextId, ...preview };
 }
 
 function approvalWords({ title, prompt, risk, change }: PlannedAction): ApprovalWords {

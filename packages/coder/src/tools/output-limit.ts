@@ -1,5 +1,5 @@
 /** The longest output of a file tool, in characters: below the default limit of an agent. */
-const MAX_OUTPUT = 50_000;
+export const MAX_OUTPUT = 50_000;
 
 /** The longest line that is shown in full, in characters. */
 const MAX_LINE = 2000;

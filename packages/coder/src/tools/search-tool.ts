@@ -52,7 +52,7 @@ export const searchFiles = (scope: FileToolScope) =>
       const place = await scope.workspace.resolve(input.path ?? ".");
       return { kind: "read", paths: [place.path], title: `Search ${place.shown}`, place };
     },
-    async *run(input, { place }, { signal, caller }) {
+    async *run(input, { place }, { signal, caller, contextId }) {
       const { glob, limit = DEFAULT_MATCHES } = input;
       const query = queryOf(input);
       const options = { query, glob, limit, maxFileBytes: scope.maxFileBytes, signal };
@@ -60,7 +60,8 @@ export const searchFiles = (scope: FileToolScope) =>
       let hidden = 0;
       for await (const file of search(scope.workspace, place, options)) {
         // Whoever may not read a file may not search it either.
-        const read = { tool: "search_files", kind: "read", paths: [file.path], caller } as const;
+        const paths = [file.path];
+        const read = { tool: "search_files", kind: "read", paths, caller, contextId } as const;
         if ((await scope.policy(read)) !== "allow") {
           hidden += 1;
           continue;

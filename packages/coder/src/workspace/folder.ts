@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { WorkspaceError } from "./workspace-error.ts";
 
 /** Linux can address the entries of an open folder, as `openat` does; see {@link Folder}. */
-const HAS_PROC = existsSync("/proc/self/fd");
+export const HAS_PROC = existsSync("/proc/self/fd");
 
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 

@@ -11,9 +11,8 @@ import {
   realpathSync,
 } from "node:fs";
 import { isTemporaryName } from "./files.ts";
+import { HAS_PROC } from "./folder.ts";
 import { IGNORE_FILES, type IgnoreFile, IgnoreRules } from "./ignore-rules.ts";
-
-const HAS_PROC = existsSync("/proc/self/fd");
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
@@ -22,7 +21,7 @@ const MAX_IGNORE_FILE = 1024 * 1024;
 
 /** A file or a link that a walk has found. */
 export interface WalkedEntry {
-  /** Relative to the start of the walk, with `/`. */
+  /** Relative to the base of the walk, with `/`. */
   readonly path: string;
   readonly type: "file" | "link" | "folder";
   /** The path that addresses it; valid until the walk goes on. Do not follow it if it is a link. */
@@ -59,7 +58,7 @@ export function* walk(base: string, options: WalkOptions): Generator<WalkedEntry
 interface OpenFolder {
   /** The path that addresses it. */
   readonly base: string;
-  /** Relative to the start, without a slash at the end. */
+  /** Relative to the base of the walk; empty for the base itself. */
   readonly path: string;
   /** The rules of the folders above it; undefined if all files count. */
   readonly rules: IgnoreRules | undefined;

@@ -26,6 +26,8 @@ export interface CommandArgument {
 export interface CommandCall {
   readonly args: readonly string[];
   readonly caller: Caller;
+  /** The conversation that it is about, if the caller names one. */
+  readonly contextId?: string;
 }
 
 /** The result of a command: data, or a message that the agent works on as a task of the caller. */

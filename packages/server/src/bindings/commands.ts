@@ -40,6 +40,8 @@ export interface CommandRequest {
   /** Its name and those of its parents; words that name no nested command are arguments. */
   readonly path: readonly string[];
   readonly args: readonly string[];
+  /** The conversation that the command is about. */
+  readonly contextId?: string | undefined;
   /** The paths of both in the request, for errors. */
   readonly fields: { readonly path: string; readonly args: string };
 }
@@ -56,7 +58,7 @@ export async function runCommand(
   request: CommandRequest,
   caller: Caller,
 ): Promise<CommandRun> {
-  const { path, args } = request;
+  const { path, args, contextId } = request;
   // As a message that names no skill, so that the scopes of an only skill apply.
   await app.authorization.check(caller, "sendMessage", { message: { metadata: {} }, path, args });
   const commands = (await app.engine.agent.commands?.()) ?? [];
@@ -71,7 +73,8 @@ export async function runCommand(
     const names = (command.subCommands ?? []).map((one) => one.name).join(", ");
     throw invalidParams(request.fields.path, `must name one of ${names} after ${name}`);
   }
-  return { name, result: await command.run({ args: given, caller }) };
+  const call = { args: given, caller, ...(contextId !== undefined && { contextId }) };
+  return { name, result: await command.run(call) };
 }
 
 /** The deepest command that the path names, and how many words name it. */

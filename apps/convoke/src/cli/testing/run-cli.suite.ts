@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Command } from "../../terminal/command.ts";
+import type { Command, CommandIo } from "../../terminal/command.ts";
 import { COMMANDS } from "../commands.ts";
 import { main } from "../main.ts";
 import { StdinText } from "../../terminal/stdin-text.ts";
@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly program?: string;
   /** As on a terminal, with colours. */
   readonly isTerminal?: boolean;
+  /** The terminal that the user sits at. Default: none. */
+  readonly terminal?: Required<Pick<CommandIo, "keyboard" | "screen">>;
   /** The piped input. Default: none. */
   readonly stdin?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   readonly signal?: AbortSignal;
@@ -58,6 +60,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
       started: { program: options.program ?? "convoke" },
       isTTY: { stdout: isTerminal, stderr: isTerminal },
       stdin: new StdinText(() => Readable.from(bytes)),
+      ...options.terminal,
       signal,
       onInterrupt: () => () => undefined,
     },

@@ -94,7 +94,8 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
   listCommands: async (app) =>
     jsonResponse(200, JSON.stringify({ commands: await listCommands(app) })),
   executeCommand: async (app, call) => {
-    const { command, args = [] } = await readBody(call.request);
+    const { command, args = [], contextId: context } = await readBody(call.request);
+    const contextId = readContextId(context);
     if (typeof command !== "string" || command.trim() === "") {
       throw invalidParams("command", 'must be the name of a command, such as "memory show"');
     }
@@ -103,12 +104,20 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     }
     const path = command.trim().split(/\s+/);
     const fields = { path: "command", args: "args" };
-    const { name, result } = await runCommand(app, { path, args, fields }, call.caller);
+    const asked = { path, args, contextId, fields };
+    const { name, result } = await runCommand(app, asked, call.caller);
     if (result.kind === "data")
       return jsonResponse(200, JSON.stringify({ name, data: result.data }));
     const parts = [{ kind: "text", text: result.text }];
     const { metadata } = result;
-    const message = { kind: "message", role: "user", messageId: randomUUID(), parts, metadata };
+    const message = {
+      kind: "message",
+      role: "user",
+      messageId: randomUUID(),
+      parts,
+      metadata,
+      contextId,
+    };
     return openStream(app, call, { params: { message } });
   },
 };

@@ -1,6 +1,6 @@
 import type { Approval } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
-import { decisionsIn } from "./turn.ts";
+import { decisionsIn } from "./approval-words.ts";
 
 function anApproval(id: string, more: Partial<Approval> = {}): Approval {
   return {

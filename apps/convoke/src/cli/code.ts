@@ -1,0 +1,223 @@
+import { type CoderOptions, coder } from "@convoke/coder";
+import type { Agent } from "@convoke/protocol";
+import { ModelError } from "@convoke/runtime";
+import { createHash } from "node:crypto";
+import { realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { CHAT_ENVIRONMENT, talk } from "../chat/talk.ts";
+import { withAgent } from "../connect/connect-options.ts";
+import { type ConvokeConfig, StartError, findConfig, loadConfig } from "../host/config.ts";
+import { startServer, stopOnSignal } from "../host/run-server.ts";
+import type { AgentServer } from "../host/serve-agent.ts";
+import { readSettings } from "../host/settings.ts";
+import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import { asStarted } from "../terminal/invocation.ts";
+
+const DEFAULT_PORT = "41242";
+
+export const codeCommand: Command = {
+  name: "code",
+  summary: "Serve a coding agent for a folder, and talk to it",
+  usage: "[folder] [options]",
+  examples: [
+    "convoke code",
+    "convoke code ~/project --model anthropic:claude-sonnet-4-5",
+    "convoke code ~/project --serve --port 4000",
+    "convoke code ~/project --mode plan",
+  ],
+  options: {
+    model: {
+      type: "string",
+      value: "<name>",
+      help: "The model, such as anthropic:… (CODER_AGENT_MODEL, demo: no AI)",
+    },
+    mode: {
+      type: "string",
+      value: "<mode>",
+      help: "What it may do without asking: plan, ask, auto-edit or full (ask)",
+    },
+    serve: { type: "boolean", help: "Only serve; do not open a chat" },
+    port: {
+      type: "string",
+      value: "<number>",
+      help: `The port to listen on; 0 picks a free one (CODER_AGENT_PORT, ${DEFAULT_PORT})`,
+    },
+    "allow-root": {
+      type: "string",
+      value: "<folder>",
+      multiple: true,
+      help: "A folder in which callers may choose a workspace of their own",
+    },
+    data: {
+      type: "string",
+      value: "<folder>",
+      help: 'The folder for tasks, or "memory" (CONVOKE_DATA, ~/.local/state/convoke/code/…)',
+    },
+    config: {
+      type: "string",
+      value: "<file>",
+      help: "The file with settings that are code; one in the workspace is used only if named",
+    },
+  },
+  environment: {
+    CODER_AGENT_PORT: `The port to listen on (${DEFAULT_PORT})`,
+    CODER_AGENT_WORKSPACE_PATH: "The folder to work in, unless one is given (.)",
+    CODER_AGENT_MODEL: "The model (demo)",
+    ...CHAT_ENVIRONMENT,
+  },
+  more: `All variables of convoke serve except PORT work here too, such as CONVOKE_TOKEN and BIND_HOST.
+A file .env is not read, because it may belong to the workspace.`,
+  run: code,
+};
+
+/** Serves a coding agent, and opens a chat with it if there is a terminal. */
+async function code(context: CommandContext): Promise<number> {
+  const { io, positionals } = context;
+  if (positionals.length > 1) throw new UsageError("code takes one folder.");
+  try {
+    const config = await readConfig(context);
+    const workspace = readWorkspace(context, config);
+    const flags = {
+      command: "code",
+      file: positionals[0],
+      port: context.text("port"),
+      data: context.text("data") ?? (io.env["CONVOKE_DATA"] || dataFolder(workspace, io.env)),
+      started: io.started,
+    } as const;
+    const env = { ...io.env, PORT: readPort(io.env) };
+    const settings = readSettings(flags, env, config);
+    const isChat = io.keyboard !== undefined && io.isTTY.stdout && !context.flag("serve");
+    const agent = makeCoder(context, { workspace, config, isChat });
+    const server = await startServer({ agent, settings, flags, io });
+    if (isChat) return await chatAndStop(context, agent, server);
+    io.stdout(banner(server, agent, { workspace, program: io.started.program }));
+    await stopOnSignal(server, settings, io);
+    return EXIT.done.code;
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    io.stderr(`${asStarted(error.message, io.started)}\n`);
+    return EXIT.notStarted.code;
+  }
+}
+
+function readWorkspace({ positionals, io }: CommandContext, config: ConvokeConfig): string {
+  const [folder] = positionals;
+  const given =
+    folder ?? (io.env["CODER_AGENT_WORKSPACE_PATH"] || (config.coder?.workspace ?? "."));
+  const path = resolve(given);
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!isFolder) throw new StartError(`There is no folder ${given}.`);
+  return realpathSync(path);
+}
+
+function readPort(env: CommandContext["io"]["env"]): string {
+  const port = env["CODER_AGENT_PORT"] || DEFAULT_PORT;
+  if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535) return port;
+  throw new StartError(
+    `CODER_AGENT_PORT must be a number from 0 to 65535, not ${JSON.stringify(port)}.`,
+  );
+}
+
+/** A configuration is code, so one that belongs to the workspace is not run unless it is named. */
+async function readConfig(context: CommandContext): Promise<ConvokeConfig> {
+  const named = context.text("config");
+  const file = named ?? findConfig();
+  if (named !== undefined || file === undefined) return loadConfig(named);
+  if (!isInside(realpathSync(file), readWorkspace(context, {}))) return loadConfig(undefined);
+  context.io.stderr(
+    `${file} is in the workspace, so it is not used. If you trust it: --config ${file}\n`,
+  );
+  return {};
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return !way.startsWith("..") && !isAbsolute(way);
+}
+
+/** Outside the workspace, where the tools of the agent cannot change it. */
+function dataFolder(workspace: string, env: CommandContext["io"]["env"]): string {
+  const { XDG_STATE_HOME: state = "", HOME: home = homedir() } = env;
+  const base = isAbsolute(state) ? state : join(home, ".local", "state");
+  const name = createHash("sha256").update(workspace).digest("hex").slice(0, 16);
+  return join(base, "convoke", "code", name);
+}
+
+function makeCoder(
+  context: CommandContext,
+  facts: {
+    readonly workspace: string;
+    readonly config: ConvokeConfig;
+    readonly isChat: boolean;
+  },
+): Agent {
+  const { coder: own = {} } = facts.config;
+  const model = context.text("model") ?? context.io.env["CODER_AGENT_MODEL"];
+  const mode = context.text("mode") as NonNullable<CoderOptions["policy"]>["mode"];
+  const roots = context.texts("allow-root").map((root) => resolve(root));
+  const policy = {
+    // The person at the terminal may switch to any mode.
+    ...(facts.isChat && { maxMode: "full" as const }),
+    ...own.policy,
+    ...(mode !== undefined && { mode }),
+  };
+  try {
+    return coder({
+      id: "coder",
+      ...own,
+      policy,
+      workspace: facts.workspace,
+      ...(model && { model }),
+      ...(roots.length > 0 && { allowedRoots: roots }),
+    });
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof ModelError) {
+      throw new StartError(`The coding agent cannot start: ${error.message}.`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+async function chatAndStop(
+  context: CommandContext,
+  agent: Agent,
+  server: AgentServer,
+): Promise<number> {
+  try {
+    const commands = (await agent.commands?.()) ?? [];
+    return await withAgent({ ...context, positionals: [server.url] }, (remote) =>
+      talk({
+        agent: remote,
+        context,
+        state: {},
+        commands: commands.map(({ name, description }) => ({
+          name: `/${name}`,
+          help: description,
+        })),
+      }),
+    );
+  } finally {
+    await server.close({ drainMs: 0 });
+  }
+}
+
+function banner(
+  { url, folder }: AgentServer,
+  { info }: Agent,
+  { workspace, program }: { readonly workspace: string; readonly program: string },
+): string {
+  const base = url.replace(/\/$/, "");
+  return `${info.name} is ready.
+
+  Folder   ${workspace}
+  Card     ${base}/.well-known/agent-card.json
+  Tasks    ${folder ?? "in memory, lost when the server stops"}
+
+Talk to it in another terminal:
+
+  ${program} chat ${base}
+
+Press Ctrl+C to stop.
+`;
+}

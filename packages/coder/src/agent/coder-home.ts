@@ -1,0 +1,306 @@
+import {
+  type Agent,
+  type AgentEnvironment,
+  type Caller,
+  type InternalEvent,
+  type Message,
+  type Turn,
+} from "@convoke/protocol";
+import { type McpServerConfig, defineAgent, resolveModel } from "@convoke/runtime";
+import { isObject } from "@convoke/protocol/internal";
+import { createHash } from "node:crypto";
+import { mkdtempSync, realpathSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CoderCommand, CommandScope } from "../commands/command.ts";
+import { commandsOf } from "../commands/commands.ts";
+import { isInside } from "../policy/path-glob.ts";
+import { contextFiles, withContextFiles } from "../project/context-files.ts";
+import { Project } from "../project/project.ts";
+import type { Session } from "../sessions/session.ts";
+import { Sessions } from "../sessions/sessions.ts";
+import { type CompactedEvent, estimatedTokens, summarize } from "../sessions/summarize.ts";
+import { cardOf } from "./card.ts";
+import type { CoderSettings, NamedModel } from "./coder-options.ts";
+import { codingInstructions } from "./instructions.ts";
+
+/** Share of the context window that a conversation may fill before it is summarized. */
+const COMPACT_SHARE = 2 / 3;
+
+/** The workspaces, agents and sessions of a coding agent, while it is served. */
+export class CoderHome {
+  readonly #settings: CoderSettings;
+  readonly #projects = new Map<string, Promise<Project>>();
+  readonly #opened = new Map<string, Project>();
+  readonly #agents = new Map<string, Agent>();
+  #place: AgentEnvironment = {};
+  #folder: string | undefined;
+  #isTemporary = false;
+  #sessions: Sessions | undefined;
+
+  constructor(settings: CoderSettings) {
+    this.#settings = settings;
+  }
+
+  get sessions(): Sessions {
+    this.#sessions ??= new Sessions(join(this.#ownFolder(), "sessions"));
+    return this.#sessions;
+  }
+
+  prepare(place: AgentEnvironment): void {
+    this.#place = place;
+    // Opened at once, so that commands that a crash left running are ended; errors come with a turn.
+    this.project().catch(() => undefined);
+  }
+
+  /** The project of a folder, by default of the server's workspace. */
+  project(root = this.#settings.workspace): Promise<Project> {
+    const found = this.#projects.get(root);
+    if (found !== undefined) return found;
+    const { workspace, allowedRoots, rights: policy, fetch, passEnvironment } = this.#settings;
+    const { logger } = this.#place;
+    const opening = Project.open({
+      root,
+      allowedRoots: [workspace, ...allowedRoots],
+      policy,
+      sessions: this.sessions,
+      folder: this.#ownFolder(),
+      fetch,
+      ...(passEnvironment && { passEnvironment }),
+      ...(logger && { logger }),
+    });
+    this.#projects.set(root, opening);
+    opening.then(
+      (project) => this.#opened.set(root, project),
+      () => this.#projects.delete(root),
+    );
+    return opening;
+  }
+
+  /** A project that is open already. */
+  opened(root: string): Project | undefined {
+    return this.#opened.get(root);
+  }
+
+  commands(project: Project): Promise<readonly CoderCommand[]> {
+    return commandsOf(project);
+  }
+
+  /** The agent that works on a session. */
+  async agent(session: Session, project: Project): Promise<Agent> {
+    const key = this.#keyOf(session);
+    const found = this.#agents.get(key);
+    if (found !== undefined) return found;
+    const agent = this.#makeAgent(project, this.#modelOf(session));
+    agent.prepare?.({ ...this.#place, folder: project.folder });
+    this.#agents.set(key, agent);
+    return agent;
+  }
+
+  /** The agent of a session if it has worked already, or any other: all have the same tools. */
+  openAgent(session: Session | undefined): Agent | undefined {
+    const own = session && this.#agents.get(this.#keyOf(session));
+    return own ?? this.#agents.values().next().value;
+  }
+
+  commandScope(given: {
+    readonly caller: Caller;
+    readonly project: Project;
+    readonly commands: readonly CoderCommand[];
+    readonly session: Session | undefined;
+    readonly conversation: readonly Message[];
+    readonly turn?: Turn;
+    readonly record?: (event: InternalEvent) => void;
+  }): CommandScope {
+    const { caller, project, commands, session, conversation, turn, record } = given;
+    const taskId = turn?.task.id ?? "";
+    return {
+      caller,
+      project,
+      commands,
+      sessions: this.sessions,
+      ...(session && { session }),
+      conversation,
+      models: this.#settings.models.map(({ name }) => name),
+      mcpServers: () => this.#mcpReport(session),
+      summarize: async (messages) => {
+        const event = await this.#compact(session!, messages, turn!);
+        record?.(event as unknown as InternalEvent);
+        return event;
+      },
+      record: (event) => record?.({ ...event, taskId } as InternalEvent),
+      newId: () => turn?.id() ?? "",
+    };
+  }
+
+  /** Summarizes a conversation that has become long. An earlier attempt's summary is used again. */
+  async compactIfLong(
+    turn: Turn,
+    session: Session,
+    visible: readonly Message[],
+  ): Promise<InternalEvent | undefined> {
+    if (turn.journal.some(({ kind }) => kind === "internal:coder/compacted")) return undefined;
+    const limit = this.#settings.compactAtTokens ?? (await this.#defaultLimit(session));
+    if (limit === undefined || estimatedTokens(visible) <= limit) return undefined;
+    try {
+      return (await this.#compact(session, visible, turn)) as unknown as InternalEvent;
+    } catch (error) {
+      turn.signal.throwIfAborted();
+      // Without a summary, the oldest messages are left out of the request.
+      this.#place.logger?.warn("a conversation could not be summarized", { error });
+      return undefined;
+    }
+  }
+
+  /** Adds what a turn has used to its session, once. */
+  async countUsage({ message, task, caller }: Turn, used: unknown): Promise<void> {
+    if (!isObject(used)) return;
+    const [input, output, cost] = ["inputTokens", "outputTokens", "cost"].map((name) => used[name]);
+    const { messageId: lastTurn } = message;
+    const { contextId } = task;
+    await this.sessions.change({ contextId, owner: caller.owner }, ({ usage }) => {
+      if (usage.lastTurn === lastTurn) return {};
+      const hasCost = usage.cost !== undefined || cost !== undefined;
+      return {
+        usage: {
+          turns: usage.turns + 1,
+          inputTokens: usage.inputTokens + Number(input ?? 0),
+          outputTokens: usage.outputTokens + Number(output ?? 0),
+          ...(hasCost && { cost: (usage.cost ?? 0) + Number(cost ?? 0) }),
+          lastTurn,
+        },
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(
+      [...this.#agents.values()].map(async (agent) => agent[Symbol.asyncDispose]?.()),
+    );
+    await Promise.all([...this.#opened.values()].map((project) => project.close()));
+    this.#agents.clear();
+    this.#projects.clear();
+    this.#opened.clear();
+    this.#sessions = undefined;
+    if (this.#isTemporary) await rm(this.#folder!, { recursive: true, force: true });
+    this.#folder = undefined;
+    this.#isTemporary = false;
+  }
+
+  async #compact(
+    session: Session,
+    messages: readonly Message[],
+    { task, signal }: Pick<Turn, "task" | "signal">,
+  ): Promise<CompactedEvent> {
+    const { model, modelOptions } = { ...this.#modelOf(session), ...this.#settings };
+    const result = await summarize(await resolveModel(model, modelOptions), messages, signal);
+    const ids = messages.map(({ messageId }) => messageId);
+    await this.sessions.change(session, ({ hidden }) => ({
+      summary: result.summary,
+      hidden: [...hidden, ...ids],
+      inherited: [],
+    }));
+    return { kind: "internal:coder/compacted", taskId: task.id, messages: ids, ...result };
+  }
+
+  async #defaultLimit(session: Session): Promise<number | undefined> {
+    const { model } = this.#modelOf(session);
+    const { contextTokens } = await resolveModel(model, this.#settings.modelOptions);
+    return contextTokens === undefined ? undefined : contextTokens * COMPACT_SHARE;
+  }
+
+  #modelOf({ model }: Pick<Session, "model">): NamedModel {
+    const { models } = this.#settings;
+    return models.find(({ name }) => name === model) ?? models[0]!;
+  }
+
+  #keyOf(session: Session): string {
+    return `${this.#modelOf(session).name}\n${session.root}`;
+  }
+
+  #makeAgent(project: Project, { model }: NamedModel): Agent {
+    const { modelOptions, instructions: more, budget, tools = [] } = this.#settings;
+    const { workspace, isTrusted, hasSandbox } = project;
+    const confirm = project.rule("other");
+    const { mcpServers, subAgents } = this.#settings;
+    return defineAgent({
+      ...cardOf(this.#settings),
+      model,
+      tools: [...project.tools, ...tools],
+      instructions: ({ task }) => {
+        const mode = project.modeOf(task.contextId);
+        return codingInstructions({ root: workspace.root, mode, hasSandbox, more });
+      },
+      hooks: {
+        beforeModel: async (request) => {
+          const files = await contextFiles(workspace, request.transcript);
+          return withContextFiles(request, files, isTrusted);
+        },
+      },
+      ...(modelOptions && { modelOptions }),
+      ...(budget && { budget }),
+      ...(mcpServers && {
+        mcpServers: mapValues(mcpServers, (server) => withRule(server, confirm, workspace.root)),
+        mcpSkills: false,
+      }),
+      ...(subAgents && {
+        subAgents: mapValues(subAgents, (given) => {
+          if (typeof given === "string") return { url: given, confirm };
+          return "run" in given ? { agent: given, confirm } : { ...given, confirm };
+        }),
+      }),
+    });
+  }
+
+  #mcpReport(session: Session | undefined): ReturnType<CommandScope["mcpServers"]> {
+    const names = Object.keys(this.#settings.mcpServers ?? {});
+    const task = { kind: "task", id: "", contextId: session?.contextId ?? "" } as const;
+    const agent = this.openAgent(session);
+    const report = agent?.report?.({ ...task, status: { state: "working" } }) as
+      | { readonly mcpServers?: readonly { readonly name: string; readonly status: string }[] }
+      | undefined;
+    return report?.mcpServers ?? names.map((name) => ({ name, status: "not started" }));
+  }
+
+  /**
+   * Where the agent keeps its files. Never in the workspace, where its tools could change them: if
+   * the data folder is there, it is in the user's folder for state.
+   */
+  #ownFolder(): string {
+    if (this.#folder !== undefined) return this.#folder;
+    const { folder } = this.#place;
+    if (folder === undefined) {
+      this.#isTemporary = true;
+      this.#folder = realpathSync(mkdtempSync(join(tmpdir(), "convoke-coder-")));
+      return this.#folder;
+    }
+    const { workspace, allowedRoots } = this.#settings;
+    const isReachable = [workspace, ...allowedRoots].some((root) => isInside(folder, root));
+    this.#folder = isReachable ? stateFolder(folder) : join(folder, "coder");
+    return this.#folder;
+  }
+}
+
+function stateFolder(folder: string): string {
+  const { XDG_STATE_HOME: state = "" } = process.env;
+  const base = state.startsWith("/") ? state : join(homedir(), ".local", "state");
+  const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
+  return join(base, "convoke", "coder", name);
+}
+
+function mapValues<T, U>(
+  record: Readonly<Record<string, T>>,
+  change: (value: T) => U,
+): Readonly<Record<string, U>> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}
+
+function withRule(
+  server: McpServerConfig,
+  confirm: ReturnType<Project["rule"]>,
+  root: string,
+): McpServerConfig {
+  const cwd = server.command !== undefined && server.cwd === undefined ? { cwd: root } : {};
+  return { ...server, ...cwd, confirm };
+}

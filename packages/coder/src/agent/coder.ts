@@ -1,0 +1,189 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type Message,
+  type StatusUpdateEvent,
+  type Task,
+  type Turn,
+  isTerminal,
+  textOfParts,
+} from "@convoke/protocol";
+import { defineAgent } from "@convoke/runtime";
+import { agentCommands } from "../commands/command.ts";
+import { withDialects } from "../dialects/with-dialects.ts";
+import { type AgentSettings, requestedSettings } from "../events/settings.ts";
+import { requestRights } from "../policy/request-rights.ts";
+import { isInside } from "../policy/path-glob.ts";
+import { type Session, visibleConversation } from "../sessions/session.ts";
+import { cardOf } from "./card.ts";
+import { type CoderOptions, type CoderSettings, coderSettings } from "./coder-options.ts";
+import { CoderHome } from "./coder-home.ts";
+import { CommandTurn } from "./command-turn.ts";
+
+/**
+ * Creates a coding agent: it reads, edits and runs programs in a workspace, within a policy. It is
+ * an agent for `serve`, `mount` and `subAgents`.
+ *
+ * @example
+ * import { serve } from "convoke";
+ * import { coder } from "convoke/coder";
+ *
+ * const agent = coder({ workspace: "/home/me/project", model: "anthropic:claude-sonnet-4-5" });
+ * await serve(agent, { data: "/var/lib/coder" });
+ */
+export function coder(options: CoderOptions): Agent {
+  const settings = coderSettings(options);
+  const home = new CoderHome(settings);
+  const routed = withDialects(routedAgent(settings, home), {
+    turnEndState: settings.turnEndState,
+    settings: (turn) => settingsInEffect(turn, home),
+    commands: () => listCommands(home),
+  });
+  return {
+    ...routed,
+    get info() {
+      return routed.info;
+    },
+    run: (turn) => openSession(turn, { settings, home, run: (one) => routed.run(one) }),
+  };
+}
+
+/** Finds or creates the session of a turn, so that everything after it knows the session. */
+async function* openSession(
+  turn: Turn,
+  { settings, home, run }: { settings: CoderSettings; home: CoderHome; run: Agent["run"] },
+): AsyncGenerator<AgentEvent | readonly AgentEvent[]> {
+  const { contextId } = turn.task;
+  const { owner } = turn.caller;
+  const wish = requestedSettings(turn) ?? {};
+  const found = await home.sessions.find(contextId, owner);
+  const root = found?.root ?? (await firstRoot(wish, settings));
+  const session =
+    found ??
+    (await home.sessions.create({
+      contextId,
+      owner,
+      root,
+      title: textOfParts(turn.message.parts),
+    }));
+  const project = await home.project(session.root);
+  if (turn.attempt === 1) {
+    const { mode } = requestRights(wish, {
+      policy: project.rights,
+      mode: project.modeOf(contextId),
+      workspacePath: session.root,
+      allowedRoots: [],
+    });
+    if (mode !== project.modeOf(contextId)) await home.sessions.change(session, () => ({ mode }));
+  }
+  yield* run(turn);
+}
+
+/** The workspace that the caller asks for, if it may; otherwise the one of the server. */
+async function firstRoot(
+  { workspacePath }: Partial<AgentSettings>,
+  { workspace, allowedRoots }: CoderSettings,
+): Promise<string> {
+  const isAllowed =
+    workspacePath !== undefined && allowedRoots.some((root) => isInside(workspacePath, root));
+  return isAllowed ? workspacePath : workspace;
+}
+
+/** What the caller's settings became; undefined if it sent none. */
+function settingsInEffect(turn: Turn, home: CoderHome): AgentSettings | undefined {
+  const session = home.sessions.known(turn.task.contextId);
+  const wish = requestedSettings(turn);
+  const mode = session && home.opened(session.root)?.modeOf(session.contextId);
+  if (session === undefined || mode === undefined || wish === undefined) return undefined;
+  return {
+    kind: "agent-settings",
+    workspacePath: session.root,
+    autoExecute: mode === "full",
+    ...(wish.mode !== undefined && { mode }),
+  };
+}
+
+async function listCommands(home: CoderHome) {
+  const project = await home.project();
+  const commands = await home.commands(project);
+  return agentCommands(commands, async ({ command, args }, { caller, contextId }) => {
+    const session =
+      contextId === undefined ? undefined : await home.sessions.find(contextId, caller.owner);
+    const own = session === undefined ? project : await home.project(session.root);
+    const scope = home.commandScope({ caller, project: own, commands, session, conversation: [] });
+    return command.run!(args, scope);
+  });
+}
+
+/** Runs commands, and hands every other turn to the agent of its workspace and model. */
+function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
+  // It declares the card and checks answers; the agents of the workspaces do the work.
+  const bases = settings.models.map(({ model }) => {
+    const { modelOptions } = settings;
+    return defineAgent({ ...cardOf(settings), model, ...(modelOptions && { modelOptions }) });
+  });
+  const base = bases[0]!;
+  const agentOf = ({ contextId }: Task) => home.openAgent(home.sessions.known(contextId));
+  return {
+    ...(settings.id !== undefined && { id: settings.id }),
+    info: base.info,
+    accept: (task, message, at) => base.accept?.(task, message, at) ?? message,
+    run: (turn) => runTurn(turn, home),
+    report: (task) => agentOf(task)?.report?.(task) ?? {},
+    abandon: (task, journal) => agentOf(task)?.abandon?.(task, journal),
+    prepare: (place) => {
+      // They check that their models can be used.
+      for (const one of bases) one.prepare?.(place);
+      home.prepare(place);
+    },
+    [Symbol.asyncDispose]: () => home.close(),
+  };
+}
+
+async function* runTurn(
+  turn: Turn,
+  home: CoderHome,
+): AsyncGenerator<AgentEvent | readonly AgentEvent[]> {
+  const { contextId } = turn.task;
+  const session = home.sessions.known(contextId)!;
+  const project = await home.project(session.root);
+  const command = await CommandTurn.of(turn, home, { session, project });
+  const message = command === undefined ? turn.message : yield* command.run();
+  if (message === undefined) return;
+  // A command may have changed it.
+  const latest = home.sessions.known(contextId) ?? session;
+  const agent = await home.agent(latest, project);
+  const conversation = yield* fittingConversation(turn, home, latest);
+  for await (const events of agent.run(withMessage(turn, message, conversation))) {
+    // Before its end is written: nothing runs after it.
+    const end = [events].flat().find(isEnd) as StatusUpdateEvent | undefined;
+    if (end !== undefined) await home.countUsage(turn, end.metadata?.["usage"]);
+    yield events;
+  }
+}
+
+/** The conversation that the model gets; summarized first if it is long. */
+async function* fittingConversation(
+  turn: Turn,
+  home: CoderHome,
+  session: Session,
+): AsyncGenerator<AgentEvent, readonly Message[]> {
+  const visible = visibleConversation(session, turn.conversation);
+  const event = await home.compactIfLong(turn, session, visible);
+  if (event === undefined) return visible;
+  yield event;
+  const after = home.sessions.known(session.contextId) ?? session;
+  return visibleConversation(after, turn.conversation);
+}
+
+function isEnd(event: AgentEvent): boolean {
+  return event.kind === "status-update" && isTerminal((event as StatusUpdateEvent).status.state);
+}
+
+/** The same turn with another message and conversation; its getters stay as they are. */
+function withMessage(turn: Turn, message: Message, conversation: readonly Message[]): Turn {
+  return Object.create(turn, {
+    message: { value: message, enumerable: true },
+    conversation: { value: conversation, enumerable: true },
+  }) as Turn;
+}

@@ -1,0 +1,159 @@
+import { A2AError, invalidParams } from "@convoke/protocol";
+import { requestRights } from "../policy/request-rights.ts";
+import { MODES } from "../policy/verdict.ts";
+import { type Session, visibleConversation } from "../sessions/session.ts";
+import { type CoderCommand, type CommandScope, answer } from "./command.ts";
+
+/** `mode`, `plan`, `model`, `usage`, `compact` and `sessions`. */
+export const SESSION_COMMANDS: readonly CoderCommand[] = [
+  {
+    name: "mode",
+    description: "Show or change how much the agent may do without asking",
+    arguments: [{ name: "mode", description: MODES.join(", ") }],
+    isTask: true,
+    run: async ([mode], scope) => {
+      const session = sessionOf(scope);
+      if (mode === undefined)
+        return answer(`The mode is ${scope.project.modeOf(session.contextId)}.`);
+      return answer(`The mode is ${await switchMode(mode, scope)}.`);
+    },
+  },
+  {
+    name: "plan",
+    description: "Switch to the mode that only reads, and make a plan",
+    arguments: [{ name: "request", description: "What to plan" }],
+    isTask: true,
+    run: async (words, scope) => {
+      await switchMode("plan", scope);
+      if (words.length === 0) return answer("The mode is plan. Describe what you want to do.");
+      return { kind: "prompt", text: words.join(" ") };
+    },
+  },
+  {
+    name: "model",
+    description: "Show or change the model of this conversation",
+    arguments: [{ name: "model", description: "Its name" }],
+    isTask: true,
+    run: async ([model], scope) => {
+      const { models, sessions } = scope;
+      const session = sessionOf(scope);
+      if (model === undefined) {
+        return answer(`The model is ${session.model ?? models[0]}. Models: ${models.join(", ")}.`);
+      }
+      if (!models.includes(model)) {
+        throw invalidParams("model", `must be one of ${models.join(", ")}`);
+      }
+      await sessions.change(session, () => ({ model }));
+      return answer(`The model is ${model}, from the next message on.`);
+    },
+  },
+  {
+    name: "usage",
+    description: "Show what this conversation has used",
+    run: (_args, scope) => {
+      const { turns, inputTokens, outputTokens, cost } = sessionOf(scope).usage;
+      const price = cost === undefined ? "" : `, cost ${cost.toFixed(4)}`;
+      const text = `${turns} turns, ${inputTokens} input and ${outputTokens} output tokens${price}.`;
+      return answer(text, {
+        turns,
+        inputTokens,
+        outputTokens,
+        ...(cost !== undefined && { cost }),
+      });
+    },
+  },
+  {
+    name: "compact",
+    description: "Replace the conversation so far by a summary",
+    isTask: true,
+    run: async (_args, scope) => {
+      const session = sessionOf(scope);
+      const messages = visibleConversation(session, scope.conversation);
+      if (messages.length === 0) return answer("There is nothing to summarize.");
+      const { summary } = await scope.summarize(messages);
+      return answer(`The model continues with this summary:\n\n${summary}`, { summary });
+    },
+  },
+  {
+    name: "sessions",
+    description: "List your conversations with this agent",
+    run: listSessions,
+    subCommands: [
+      { name: "list", description: "List your conversations", run: listSessions },
+      {
+        name: "rename",
+        description: "Name this conversation",
+        arguments: [{ name: "title", description: "The new name", isRequired: true }],
+        isTask: true,
+        run: async (words, scope) => {
+          const title = words.join(" ").slice(0, 80);
+          if (title === "") throw invalidParams("title", "must not be empty");
+          await scope.sessions.change(sessionOf(scope), () => ({ title }));
+          return answer(`This conversation is now called “${title}”.`);
+        },
+      },
+      {
+        name: "delete",
+        description: "Forget a conversation: its settings, and what the model knows of it",
+        arguments: [{ name: "contextId", description: "From sessions list", isRequired: true }],
+        isTask: true,
+        run: async ([contextId = ""], { sessions, caller }) => {
+          await sessions.delete({ contextId, owner: caller.owner });
+          return answer(`The session ${contextId} is deleted.`);
+        },
+      },
+      {
+        name: "fork",
+        description: "Start another conversation that knows this one",
+        isTask: true,
+        run: async (_args, scope) => {
+          const session = sessionOf(scope);
+          const contextId = scope.newId();
+          const inherited = visibleConversation(session, scope.conversation);
+          const { owner, root, mode, model, title } = session;
+          await scope.sessions.create({
+            contextId,
+            owner,
+            root,
+            title: `${title} (fork)`,
+            inherited,
+            ...(mode && { mode }),
+            ...(model !== undefined && { model }),
+          });
+          return answer(`Continue in the context ${contextId}.`, { contextId });
+        },
+      },
+    ],
+  },
+];
+
+function sessionOf({ session }: CommandScope): Session {
+  if (session !== undefined) return session;
+  throw new A2AError("InvalidParams", "contextId: name the conversation that the command is about");
+}
+
+async function switchMode(mode: string, scope: CommandScope): Promise<string> {
+  const session = sessionOf(scope);
+  const { project, sessions } = scope;
+  const limits = {
+    policy: project.rights,
+    mode: project.modeOf(session.contextId),
+    workspacePath: session.root,
+    allowedRoots: [],
+  };
+  const granted = requestRights({ mode }, limits);
+  const [why] = granted.refused;
+  if (why !== undefined) throw new A2AError("InvalidParams", why);
+  await sessions.change(session, () => ({ mode: granted.mode }));
+  return granted.mode;
+}
+
+async function listSessions(_args: readonly string[], scope: CommandScope) {
+  const all = await scope.sessions.list(scope.caller.owner);
+  const data = all.map(({ contextId, title, root, createdAt, updatedAt, usage }) => {
+    const { lastTurn: _, ...used } = usage;
+    return { contextId, title, workspacePath: root, createdAt, updatedAt, usage: used };
+  });
+  const lines = data.map((one) => `- \`${one.contextId}\` ${one.title} (${one.updatedAt})`);
+  return answer(lines.length === 0 ? "There are no conversations." : lines.join("\n"), data);
+}

@@ -1,0 +1,142 @@
+import type { EgressOptions } from "@convoke/egress";
+import { A2AError } from "@convoke/protocol";
+import type { ConfirmRule, Tool } from "@convoke/runtime";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { sha256 } from "../checkpoints/blobs.ts";
+import { Checkpoints } from "../checkpoints/checkpoints.ts";
+import { Policy } from "../policy/policy.ts";
+import type { CompletePolicy } from "../policy/policy-definition.ts";
+import { type Mode, stricterMode } from "../policy/verdict.ts";
+import { policyFor } from "../policy/workspace-policy.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import { openSandbox } from "../shell/sandbox.ts";
+import { type ShellTools, createShellTools } from "../shell/shell-tools.ts";
+import { askUser } from "../tools/ask-user.ts";
+import { fetchUrl } from "../tools/fetch-url.ts";
+import type { FileAction } from "../tools/file-action.ts";
+import { createFileTools } from "../tools/file-tools.ts";
+import { updatePlan } from "../tools/update-plan.ts";
+import { Workspace } from "../workspace/workspace.ts";
+
+export interface ProjectOptions {
+  readonly root: string;
+  readonly allowedRoots: readonly string[];
+  /** The policy of the server. */
+  readonly policy: CompletePolicy;
+  readonly sessions: Sessions;
+  /** Where the agent keeps its files; outside the workspace. */
+  readonly folder: string;
+  readonly fetch: { readonly allow?: EgressOptions["allow"] } | false;
+  /** Variables of the server that commands get. */
+  readonly passEnvironment?: readonly string[];
+  readonly logger?: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
+}
+
+/** One workspace with everything that works on it. Its policy decides on every call. */
+export class Project {
+  readonly workspace: Workspace;
+  readonly checkpoints: Checkpoints;
+  /** The policy of the server and of the workspace. */
+  readonly rights: CompletePolicy;
+  readonly hasSandbox: boolean;
+  /** Where its own files are. */
+  readonly folder: string;
+  readonly #options: ProjectOptions;
+  readonly #policy: Policy;
+  readonly #shell: ShellTools;
+  readonly tools: readonly Tool[];
+
+  private constructor(options: ProjectOptions, parts: ProjectParts) {
+    this.#options = options;
+    this.workspace = parts.workspace;
+    this.checkpoints = parts.checkpoints;
+    this.rights = parts.rights;
+    this.hasSandbox = parts.sandbox !== undefined;
+    this.folder = parts.folder;
+    const { workspace, checkpoints, folder, sandbox, rights } = parts;
+    const { passEnvironment, logger, fetch } = options;
+    this.#policy = new Policy(rights, workspace.roots);
+    this.#shell = createShellTools({
+      policy: this.#policy,
+      mode: (contextId) => this.modeOf(contextId),
+      roots: workspace.roots,
+      sandbox,
+      folder,
+      beforeChange: async ({ contextId, taskId, signal }) => {
+        await checkpoints.snapshot({ label: "run_shell", contextId, taskId }, signal);
+      },
+      ...(passEnvironment && { passEnvironment }),
+      ...(logger && { logger }),
+    });
+    const policy = (action: FileAction) => this.#decideFile(action);
+    this.tools = [
+      ...createFileTools({ workspace, checkpoints, folder, policy }),
+      ...this.#shell.tools,
+      ...(fetch === false ? [] : [fetchUrl({ ...fetch, confirm: this.rule("fetch") })]),
+      updatePlan(),
+      askUser(),
+    ];
+  }
+
+  static async open(options: ProjectOptions): Promise<Project> {
+    const { root, allowedRoots, policy } = options;
+    const workspace = await Workspace.open({ roots: [root], allowedRoots });
+    const folder = join(options.folder, sha256(Buffer.from(workspace.root)).slice(0, 16));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const rights = await policyFor(policy, workspace.root);
+    const [checkpoints, sandbox] = await Promise.all([
+      Checkpoints.open({ workspace, folder }),
+      openSandbox({
+        roots: workspace.roots,
+        network: rights.network,
+        hidden: [options.folder],
+      }),
+    ]);
+    return new Project(options, { workspace, checkpoints, rights, sandbox, folder });
+  }
+
+  /** Whether the operator trusts what is in the workspace. */
+  get isTrusted(): boolean {
+    return this.rights.workspacePolicy === "trust";
+  }
+
+  /** The mode of a conversation. A mode that the policy no longer allows does not count. */
+  modeOf(contextId: string): Mode {
+    const { mode, maxMode } = this.rights;
+    const chosen = this.#options.sessions.known(contextId)?.mode ?? mode;
+    return stricterMode(chosen, maxMode) === chosen ? chosen : mode;
+  }
+
+  /** The rule of a tool that is neither a file tool nor a command. */
+  rule(kind: "fetch" | "other"): ConfirmRule {
+    return ({ toolName, turn }) => {
+      const mode = this.modeOf(turn.task.contextId);
+      const { verdict, reasons } = this.#policy.decide({ tool: toolName, kind }, mode);
+      return verdict === "ask" ? { prompt: reasons.join("; "), risk: "warning" } : verdict;
+    };
+  }
+
+  /** Throws if a command of the caller may not change a path, in whatever mode. */
+  checkChange(tool: string, path: string): void {
+    const action = { tool, kind: "edit", paths: [path] } as const;
+    if (this.#policy.decide(action, this.rights.maxMode).verdict !== "deny") return;
+    throw new A2AError("InvalidParams", "the policy of this server does not allow it");
+  }
+
+  #decideFile({ tool, kind, paths, contextId }: FileAction) {
+    return this.#policy.decide({ tool, kind, paths }, this.modeOf(contextId)).verdict;
+  }
+
+  close(): Promise<void> {
+    return this.#shell.close();
+  }
+}
+
+interface ProjectParts {
+  readonly workspace: Workspace;
+  readonly checkpoints: Checkpoints;
+  readonly rights: CompletePolicy;
+  readonly sandbox: Awaited<ReturnType<typeof openSandbox>>;
+  readonly folder: string;
+}
