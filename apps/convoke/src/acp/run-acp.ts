@@ -1,6 +1,6 @@
 import { type AvailableCommand, ndJsonStream } from "@agentclientprotocol/sdk";
 import { type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
-import { CODER_DIALECTS, EXTENSIONS } from "@convoke/protocol";
+import { type Agent, CODER_DIALECTS, EXTENSIONS } from "@convoke/protocol";
 import { printable } from "@convoke/protocol/internal";
 import { Readable, Writable } from "node:stream";
 import { openInProcess } from "../host/in-process-agent.ts";
@@ -9,19 +9,24 @@ import { listField, textField } from "../terminal/json-fields.ts";
 import { disconnected, takeProtocolStreams } from "../terminal/protocol-streams.ts";
 import { AcpAgent, type AcpTarget, declares } from "./acp-agent.ts";
 
-/** The agent to offer: at an address, or in a file. */
-export type AcpRequest = {
-  readonly io: CommandIo;
-  readonly ignoresMcp: boolean;
-} & (
+/** The agent to offer: at an address, in a file, or one that was made for this process. */
+export type AcpTargetRequest =
   | {
       readonly url: string;
       readonly connecting: ConnectOptions;
       /** Asks the server for the commands of the agent. */
       readonly askCommands: () => Promise<unknown>;
     }
-  | { readonly url?: undefined; readonly file: string; readonly data: string | undefined }
-);
+  | {
+      readonly url?: undefined;
+      readonly agent: Agent | string;
+      readonly data: string | undefined;
+    };
+
+type AcpRequest = AcpTargetRequest & {
+  readonly io: CommandIo;
+  readonly ignoresMcp: boolean;
+};
 
 /** What the agent may report, if it can. Approvals are data, so that text never decides. */
 const EXTENSION_URIS: readonly string[] = [

@@ -46,7 +46,7 @@ export class Session {
   #conversation: Conversation;
   #turn: { readonly turn: Turn; readonly ended: Promise<unknown> } | undefined;
   #isPrompted = false;
-  /** The mode that the user has chosen here. */
+  /** The mode that the user has chosen and that the agent was not asked for yet. */
   #mode: string | undefined;
 
   constructor(scope: SessionScope, id: string, cwd: string, hasModes: boolean) {
@@ -60,7 +60,7 @@ export class Session {
   /** The modes, if the agent has some. */
   get modes(): { readonly modes?: SessionModeState } {
     if (!this.#hasModes) return {};
-    return { modes: { currentModeId: this.#mode ?? "ask", availableModes: MODES } };
+    return { modes: { currentModeId: "ask", availableModes: MODES } };
   }
 
   /** Asks for another mode with the next message. */
@@ -165,6 +165,8 @@ export class Session {
     const message = userMessage(randomUUID(), toParts(blocks));
     if (!this.#scope.isCoder) return message;
     const mode = this.#mode === undefined ? {} : { mode: this.#mode };
+    // Asked for once: commands can change it too.
+    this.#mode = undefined;
     const settings = { kind: "agent-settings", workspacePath: this.cwd, ...mode };
     return { ...message, metadata: { [EXTENSIONS.coder.uri]: settings } };
   }

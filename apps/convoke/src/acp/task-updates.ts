@@ -48,9 +48,12 @@ export class TaskUpdates {
   readonly #texts = new Map<string, ShownText>();
   readonly #shown = new Set<string>();
   #usage: CoderUsage | undefined;
+  /** The folder that paths are relative to. */
+  #cwd: string;
 
   constructor(options: TaskUpdatesOptions) {
     this.#options = options;
+    this.#cwd = options.cwd;
   }
 
   /** The tokens of the task so far, if the agent reports them. */
@@ -83,7 +86,7 @@ export class TaskUpdates {
   /** The call of an approval as it is shown. */
   toolCall(taskId: string, approval: Approval): ToolCall {
     const id = approvalCallId(taskId, approval);
-    return this.#calls.get(id)?.shown ?? toToolCall(id, callOf(approval), this.#options.cwd);
+    return this.#calls.get(id)?.shown ?? toToolCall(id, callOf(approval), this.#cwd);
   }
 
   /** The question that a task waits with, as a message of the agent. */
@@ -156,6 +159,8 @@ export class TaskUpdates {
       }
       case "plan":
         return yield* this.#once(id, { sessionUpdate: "plan", entries: planEntries(data) });
+      case "settings":
+        return yield* this.#settings(textField(data, "workspacePath"), textField(data, "mode"));
       case "usage":
         this.#usage = data as unknown as CoderUsage;
         return;
@@ -165,6 +170,12 @@ export class TaskUpdates {
 
   *#reported(taskId: string, callId: string, call: ReportedCall): Updates {
     if (callId !== "") yield* this.#call(callIdFor(taskId, callId), call);
+  }
+
+  /** What is in effect, if it is not what the session asked for. */
+  *#settings(workspace: string, currentModeId: string): Updates {
+    if (workspace !== "") this.#cwd = workspace;
+    if (currentModeId !== "") yield { sessionUpdate: "current_mode_update", currentModeId };
   }
 
   *#artifact(taskId: string, artifact: A2AArtifact, isMore: boolean): Updates {
@@ -193,7 +204,7 @@ export class TaskUpdates {
     const before = this.#calls.get(id);
     if (before !== undefined && isOver(before.call.status)) return;
     const call = { ...before?.call, ...changes };
-    const shown = toToolCall(id, call, this.#options.cwd);
+    const shown = toToolCall(id, call, this.#cwd);
     this.#calls.set(id, { call, shown });
     if (before === undefined) return yield { sessionUpdate: "tool_call", ...shown };
     const changed = Object.entries(shown).filter(

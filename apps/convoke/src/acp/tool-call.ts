@@ -1,5 +1,5 @@
 import type { ToolCall, ToolCallContent, ToolCallStatus, ToolKind } from "@agentclientprotocol/sdk";
-import type { CallDetails } from "@convoke/coder";
+import type { CallDetails, EditDetails } from "@convoke/coder";
 import type { Approval } from "@convoke/protocol";
 import { isObject, oneLine } from "@convoke/protocol/internal";
 import { resolve } from "node:path";
@@ -100,22 +100,25 @@ function lineOf(input: unknown): { readonly line?: number } {
 const MAX_SHOWN = 16_384;
 
 function contentOf({ details, output, result, error }: ReportedCall, cwd: string) {
-  const content: ToolCallContent[] = [];
-  if (details?.type === "edit") {
-    const { filePath, oldContent = null, newContent = "" } = details;
-    content.push({
-      type: "diff",
-      path: resolve(cwd, filePath),
-      oldText: oldContent,
-      newText: newContent,
-    });
-  }
+  const content: ToolCallContent[] = details?.type === "edit" ? [changeOf(details, cwd)] : [];
   const isChange = details?.type === "edit" && error === undefined;
   const text = error ?? output ?? (isChange ? undefined : resultText(result));
-  if (text !== undefined && text !== "") {
-    content.push({ type: "content", content: { type: "text", text: shortened(text) } });
-  }
+  if (text !== undefined && text !== "") content.push(textContent(text));
   return content;
+}
+
+/** A change with its contents, or its diff as text if they are too long to be sent. */
+function changeOf(edit: EditDetails, cwd: string): ToolCallContent {
+  const { filePath, oldContent, newContent, diff } = edit;
+  if (oldContent === undefined && newContent === undefined && diff !== undefined) {
+    return textContent(`\`\`\`diff\n${diff}\n\`\`\``);
+  }
+  const path = resolve(cwd, filePath);
+  return { type: "diff", path, oldText: oldContent ?? null, newText: newContent ?? "" };
+}
+
+function textContent(text: string): ToolCallContent {
+  return { type: "content", content: { type: "text", text: shortened(text) } };
 }
 
 function resultText(result: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import { type RemoteAgent, connect } from "@convoke/client";
+import type { Agent } from "@convoke/protocol";
 import { resolve } from "node:path";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadAgent } from "./load-agent.ts";
@@ -15,8 +16,8 @@ export interface InProcessAgent {
 }
 
 interface InProcessOptions {
-  /** The file of the agent. */
-  readonly file: string;
+  /** The agent, or the file that exports it. */
+  readonly agent: Agent | string;
   /** The folder for its tasks. */
   readonly data: string | undefined;
   readonly io: CommandIo;
@@ -25,12 +26,14 @@ interface InProcessOptions {
 /** A placeholder address; nothing listens there. */
 const URL_IN_PROCESS = "http://127.0.0.1/";
 
-/** Runs the agent of a file like `convoke serve`, but without a port. */
+/** Runs an agent like `convoke serve`, but without a port. */
 export async function openInProcess(
-  { file, data, io }: InProcessOptions,
+  { agent: given, data, io }: InProcessOptions,
   extensions: readonly string[],
 ): Promise<InProcessAgent> {
-  loadEnvFile();
+  const file = typeof given === "string" ? given : undefined;
+  // That of another folder may belong to the workspace of a coding agent.
+  if (file !== undefined) loadEnvFile();
   // Nothing listens, so settings for ports, addresses and other callers do not apply.
   const unused = ["PORT", "BIND_HOST", "PUBLIC_URL", "CONVOKE_API_KEYS"];
   const used = Object.entries(io.env).filter(
@@ -42,10 +45,10 @@ export async function openInProcess(
   const flags = { file, data, started: io.started };
   const settings = readSettings(flags, env);
   const { logLevel, logFormat, drainMs: _drainMs, ...options } = settings;
-  const agent = await loadAgent(file);
+  const agent = typeof given === "string" ? await loadAgent(given) : given;
   const mounted = await mount(agent, {
     ...options,
-    source: resolve(file),
+    ...(file !== undefined && { source: resolve(file) }),
     publicUrl: URL_IN_PROCESS,
     // The log of a host is read by people, but the format is the one that its other servers use.
     logger: createLogger({ level: logLevel, isForPeople: logFormat === "pretty" }, io.stderr),

@@ -151,7 +151,10 @@ const ASKED_EXTENSIONS: readonly string[] = [EXTENSIONS.skill.uri, EXTENSIONS.ap
 
 async function offerFrom(request: McpRequest): Promise<OfferedAgent> {
   if (request.url === undefined) {
-    const { connect: open, close } = await openInProcess(request, ASKED_EXTENSIONS);
+    const { connect: open, close } = await openInProcess(
+      { ...request, agent: request.file },
+      ASKED_EXTENSIONS,
+    );
     // The tasks of the host are canceled by then; others resume at the next start.
     return { open, close, elsewhere: besideFile(request.file, request.io.started) };
   }
