@@ -14,15 +14,18 @@ import { anEditor, select } from "./an-editor.ts";
 type Served = Parameters<typeof serve>[0];
 
 /** An agent that is served here, and another client of its tasks. */
-async function serveAgent(agent: Served): Promise<{ url: string; remote: RemoteAgent }> {
+async function serveAgent(
+  agent: Served,
+): Promise<{ url: string; remote: RemoteAgent; stop: () => Promise<void> }> {
   const logger = createJsonLogger("silent", () => undefined);
   const server = await serve(agent, { port: 0, data: "memory", logger });
   const remote = await connect(server.url, { extensions: [EXTENSIONS.approvals.uri] });
+  const stop = () => server.close({ drainMs: 0 });
   onTestFinished(async () => {
     remote.close();
-    await server.close();
+    await stop();
   });
-  return { url: server.url, remote };
+  return { url: server.url, remote, stop };
 }
 
 async function onlyTask(remote: RemoteAgent): Promise<Task> {
@@ -64,6 +67,29 @@ test("a task goes on when the editor dies, and a loaded session shows its result
   expect(again.text("user_message_chunk")).toBe("work");
   expect(again.toolCalls).toMatchObject([{ name: "slow", status: "completed" }]);
   expect(again.text("agent_message_chunk")).toBe("It is done.");
+});
+
+test("a session that is loaded again replaces the one before, and can be canceled although the agent is gone", async () => {
+  const workspace = new Workspace();
+  const model = scriptedModel([WRITE, calls("run_command", { command: "sleep" }, "c2")]);
+  const { url, stop } = await serveAgent(codingAgent(model, { workspace }));
+  const editor = await anEditor([url], { cwd: temporaryFolder() });
+  editor.decide = () => new Promise(() => undefined);
+  const sessionId = await editor.newSession();
+  const prompt = editor.prompt(sessionId, "write");
+  await editor.until(() => editor.permissions.length === 1);
+
+  editor.decide = () => select("once");
+  await editor.load(sessionId);
+
+  expect(await prompt).toEqual({ stopReason: "cancelled" });
+  await workspace.running.promise;
+  expect(editor.permissions).toHaveLength(3);
+  expect(workspace.files.get("/work/a.ts")).toBe("two\n");
+  await stop();
+  const next = editor.prompt(sessionId, "hello");
+  await editor.cancel(sessionId);
+  expect(await next).toEqual({ stopReason: "cancelled" });
 });
 
 test("a decision is sent when it is made, and a permission that was decided elsewhere is withdrawn", async () => {

@@ -164,6 +164,7 @@ export class AcpAgent {
     const scope = { agent, isCoder, client, capabilities, gone, note };
     const hasModes = isCoder && commands.some(({ name }) => name === "mode");
     const session = new Session(scope, id, cwd, hasModes);
+    this.#sessions.get(id)?.leave();
     this.#sessions.set(id, session);
     // After the response, because the editor does not know the session before.
     if (commands.length > 0) {

@@ -1,6 +1,7 @@
 import {
   type AgentContext,
   type PermissionOption,
+  RequestError,
   type RequestPermissionOutcome,
   type ToolCall,
   methods,
@@ -50,19 +51,25 @@ export class AskClient {
   /** Shows a form with the question, if the editor can. Returns `undefined` if there is no answer. */
   async answer(question: Question, signal: AbortSignal): Promise<string | undefined> {
     if (!this.#fillsForms) return undefined;
-    const { text, options } = question;
+    try {
+      return await this.#fillForm(question, signal);
+    } catch (error) {
+      // An editor that cannot show this form: the question becomes a message.
+      if (error instanceof RequestError && !signal.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  async #fillForm({ text, options }: Question, signal: AbortSignal): Promise<string | undefined> {
     const property = { type: "string", title: "Answer", ...(options && { enum: [...options] }) };
+    const answers = { properties: { answer: property }, required: ["answer"] };
     const response = await this.#client.request(
       methods.client.elicitation.create,
       {
         mode: "form",
         sessionId: this.#sessionId,
         message: text,
-        requestedSchema: {
-          type: "object",
-          properties: { answer: property },
-          required: ["answer"],
-        },
+        requestedSchema: { type: "object", ...answers },
       },
       { cancellationSignal: signal, stopWaitingOnCancel: true },
     );

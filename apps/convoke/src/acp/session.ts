@@ -93,6 +93,11 @@ export class Session {
     await this.#turn?.turn.cancel();
   }
 
+  /** Stops following, because the editor loads the session again. The task continues. */
+  leave(): void {
+    this.#turn?.turn.giveUp();
+  }
+
   /**
    * Continues a session of an earlier process: shows it, unless the editor still has it, and follows
    * its last task if that is not over. The tasks are given in the order of their creation.

@@ -44,11 +44,15 @@ export class Turn {
   readonly #stop = new AbortController();
   /** The permissions that the user was asked for, by the ids of the approvals. */
   readonly #asked = new Map<string, AskedPermission>();
+  /** Aborts when the turn is left although the agent has not ended it. */
+  readonly #giveUp = new AbortController();
+  readonly #gone: AbortSignal;
   #run: Run | undefined;
   #isCanceled = false;
 
   constructor(options: TurnOptions) {
     this.#options = options;
+    this.#gone = AbortSignal.any([options.gone, this.#giveUp.signal]);
   }
 
   get isCanceled(): boolean {
@@ -62,14 +66,19 @@ export class Turn {
 
   /** Sends a message, or continues the last task of the conversation if there is none. */
   async follow(input: Input | undefined): Promise<PromptResponse> {
-    const { conversation, gone } = this.#options;
+    try {
+      return await this.#exchange(input);
+    } catch (error) {
+      if (!this.#giveUp.signal.aborted) throw error;
+      return { stopReason: "cancelled" };
+    }
+  }
+
+  async #exchange(input: Input | undefined): Promise<PromptResponse> {
     let next = input;
     for (;;) {
-      const follow = { signal: gone, onNotice: this.#onNotice };
-      this.#run = next === undefined ? conversation.resume(follow) : conversation.say(next, follow);
-      const answer = await this.#showRun(this.#run, next !== input);
+      const { task, question } = await this.#showRun(next, next !== input);
       this.#run = undefined;
-      const { task, question } = answer;
       if (task === undefined || question === undefined || isTerminal(task.status.state)) {
         return this.#end(task);
       }
@@ -89,7 +98,13 @@ export class Turn {
       await this.#run?.cancel();
     } catch (error) {
       this.#options.note(`The task could not be canceled: ${String(error)}`);
+      this.giveUp();
     }
+  }
+
+  /** Stops following. The task continues. */
+  giveUp(): void {
+    this.#giveUp.abort(new Error("the turn was left"));
   }
 
   /** Stops asking, because the next prompt is the answer. */
@@ -101,9 +116,15 @@ export class Turn {
     if (notice.attempt === undefined || notice.attempt === 1) this.#options.note(notice.message);
   };
 
-  /** Shows the events of a run. A decision that came too late is not an error: the task goes on. */
-  async #showRun(run: Run, isAnswer: boolean): Promise<Answer> {
-    const { updates, show, conversation, gone } = this.#options;
+  /**
+   * Shows what follows from a message, or from the last task if there is none. A decision that came
+   * too late is not an error: the task goes on.
+   */
+  async #showRun(input: Input | undefined, isAnswer: boolean): Promise<Answer> {
+    const { updates, show, conversation } = this.#options;
+    const follow = { signal: this.#gone, onNotice: this.#onNotice };
+    const run = input === undefined ? conversation.resume(follow) : conversation.say(input, follow);
+    this.#run = run;
     try {
       for await (const event of run) {
         for (const update of updates.next(event)) await show(update);
@@ -112,9 +133,8 @@ export class Turn {
       return await run.result;
     } catch (error) {
       const isLate = error instanceof RemoteError && error.code === ERRORS.InvalidParams.code;
-      if (!isAnswer || !isLate || gone.aborted) throw error;
-      this.#asked.clear();
-      return this.#showRun(conversation.resume({ signal: gone }), false);
+      if (!isAnswer || !isLate) throw error;
+      return this.#showRun(undefined, false);
     }
   }
 
@@ -126,7 +146,7 @@ export class Turn {
     if (this.#stop.signal.aborted) return "left";
     const approvals = openApprovals(task, new Date());
     const watching = new AbortController();
-    const signal = AbortSignal.any([this.#stop.signal, this.#options.gone]);
+    const signal = AbortSignal.any([this.#stop.signal, this.#gone]);
     try {
       if (approvals.length === 0) return await this.#askQuestion(task, question, signal);
       const decided = this.#askPermissions(task, approvals, signal);
