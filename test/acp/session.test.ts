@@ -135,6 +135,13 @@ describe("a prompt", () => {
     expect(answer).toContain("inside b");
   });
 
+  test.each([
+    ["talk", "max_tokens"],
+    ["swear", "refusal"],
+  ])("that the model cannot finish (%s) ends with %s", async (said, stopReason) => {
+    expect(await editor.prompt(await editor.newSession(), said)).toMatchObject({ stopReason });
+  });
+
   test("of a task that fails is rejected with its reason", async () => {
     const sessionId = await editor.newSession();
 

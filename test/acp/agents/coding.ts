@@ -89,9 +89,15 @@ const turn: ScriptedTurn = ({ transcript }: ModelRequest) => {
   if (said.startsWith("both")) return [write("b.txt", "B\n"), write("c.txt", "C\n")];
   if (said.startsWith("build")) return calls("run_build");
   if (said.startsWith("ask")) return calls("ask_user");
+  if (said.startsWith("talk")) return [{ kind: "text", text: "So" }, finish("length")];
+  if (said.startsWith("swear")) return finish("content-filter");
   if (said.startsWith("break")) return { kind: "error", status: 400, message: "no such model" };
   return `You sent ${JSON.stringify(parts)}`;
 };
+
+function finish(reason: "length" | "content-filter") {
+  return { kind: "finish", reason } as const;
+}
 
 function resultsOf(entry: Extract<TranscriptEntry, { role: "tool" }>): string {
   return entry.results.map(({ output }) => JSON.stringify(output)).join(" ");

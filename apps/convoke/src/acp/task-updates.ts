@@ -48,6 +48,7 @@ export class TaskUpdates {
   readonly #texts = new Map<string, ShownText>();
   readonly #shown = new Set<string>();
   #usage: CoderUsage | undefined;
+  #finish = "";
   /** The folder that paths are relative to. */
   #cwd: string;
 
@@ -59,6 +60,11 @@ export class TaskUpdates {
   /** The tokens of the task so far, if the agent reports them. */
   get usage(): CoderUsage | undefined {
     return this.#usage;
+  }
+
+  /** Why the model ended its answer, if it did not finish it: `length` or `content-filter`. */
+  get finish(): string {
+    return this.#finish;
   }
 
   *next(event: PublicEvent): Updates {
@@ -109,7 +115,9 @@ export class TaskUpdates {
       if (textField(metadata?.[CODER], "kind") === "text") yield* this.#delta(message);
       else yield* this.#message(message, state, taskId);
     }
-    if (isTerminal(state)) yield* this.#end(taskId, state);
+    if (!isTerminal(state)) return;
+    this.#finish = textField(metadata, "finish") || textField(metadata, "reason");
+    yield* this.#end(taskId, state);
   }
 
   /** More of a text: all its chunks have one id. */

@@ -235,10 +235,12 @@ export class Turn {
   }
 
   #end(task: Task | undefined): PromptResponse {
-    const { usage } = this.#options.updates;
+    const { usage, finish } = this.#options.updates;
     const meta = usage && { _meta: { [EXTENSIONS.coder.uri]: { usage } } };
     const { state, message } = task?.status ?? { state: "completed" };
     if (this.#isCanceled) return { stopReason: "cancelled", ...meta };
+    const unfinished = UNFINISHED[finish];
+    if (unfinished !== undefined) return { stopReason: unfinished, ...meta };
     if (state === "failed") {
       const why = message === undefined ? "" : textOfParts(message.parts);
       const text = why === "" ? "The task failed." : `The task failed: ${why}`;
@@ -256,6 +258,12 @@ const INTERNAL_ERROR = -32603;
 const STOP_REASONS: Partial<Readonly<Record<TaskState, StopReason>>> = {
   canceled: "cancelled",
   rejected: "refusal",
+};
+
+/** Why the model did not finish its answer. */
+const UNFINISHED: Partial<Readonly<Record<string, StopReason>>> = {
+  length: "max_tokens",
+  "content-filter": "refusal",
 };
 
 const WAITING = {
