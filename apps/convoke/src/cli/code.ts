@@ -8,6 +8,7 @@ import { isAbsolute, join, relative, resolve } from "node:path";
 import { CHAT_ENVIRONMENT, talk } from "../chat/talk.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { type ConvokeConfig, StartError, findConfig, loadConfig } from "../host/config.ts";
+import { stateAt } from "./chat.ts";
 import { startServer, stopOnSignal } from "../host/run-server.ts";
 import type { AgentServer } from "../host/serve-agent.ts";
 import { readSettings } from "../host/settings.ts";
@@ -60,6 +61,12 @@ export const codeCommand: Command = {
   options: {
     ...CODER_OPTIONS,
     serve: { type: "boolean", help: "Only serve; do not open a chat" },
+    context: { type: "string", value: "<id>", help: "Continue this conversation" },
+    task: {
+      type: "string",
+      value: "<id>",
+      help: "Continue this task, for example to answer its question",
+    },
     port: {
       type: "string",
       value: "<number>",
@@ -216,11 +223,12 @@ async function chatAndStop(
 ): Promise<number> {
   try {
     const commands = (await agent.commands?.()) ?? [];
-    return await withAgent({ ...context, positionals: [server.url] }, (remote) =>
+    return await withAgent({ ...context, positionals: [server.url] }, async (remote) =>
       talk({
         agent: remote,
         context,
-        state: {},
+        command: "code",
+        state: await stateAt(context, remote),
         commands: commands.map(({ name, description }) => ({
           name: `/${name}`,
           help: description,
