@@ -1,9 +1,10 @@
-import { type Task, textOfParts } from "@convoke/protocol";
+import { createMemoryBackend } from "@convoke/engine/memory";
+import { type Metadata, type Task, textOfParts } from "@convoke/protocol";
 import type { ModelRequest } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
 import { saying } from "../coder-wire/a-coder-client.ts";
 import { calls } from "../loop/scripts.ts";
@@ -162,6 +163,33 @@ describe("a workspace", () => {
     expect(answerOf(later)).toContain("here.txt");
   });
 
+  test("that does not exist is the caller's error, and the next message may choose another", async () => {
+    const [server, other] = [aFolder(), aFolder({ "here.txt": "" })];
+    const client = await serveCoder(server, { allowedRoots: [other.root] });
+
+    const missing = { ...inContext("talk", "list"), ...settings(join(other.root, "gone")) };
+    const failed = await client.send(missing);
+    const fixed = await client.send({ ...inContext("talk", "list"), ...settings(other.root) });
+
+    expect(answerOf(failed)).toContain("workspacePath: ");
+    expect(answerOf(fixed)).toContain("here.txt");
+  });
+
+  test("has its tools in the metadata of a task before the first message", async () => {
+    const client = await serveCoder(aFolder());
+    const { json: id } = await client.post("/tasks", {});
+
+    await vi.waitFor(
+      async () => {
+        const { json } = await client.get(`/tasks/${String(id)}/metadata`);
+        const { model, availableTools } = json as Metadata & { availableTools: { name: string }[] };
+        expect(model).toBe("demo");
+        expect(availableTools.map(({ name }) => name)).toContain("edit_file");
+      },
+      { timeout: 30_000 },
+    );
+  });
+
   test("that only a caller trusts is quoted to the model; one that the server trusts instructs it", async () => {
     const files = {
       "AGENTS.md": "Use tabs.",
@@ -226,8 +254,12 @@ test("an answer to a question with choices reaches the tool that asked", async (
 describe("a long conversation", () => {
   test("continues with a summary, and the log of the task says what was left out", async () => {
     const model = scriptedModel(["First answer.", "SUMMARY", "Second answer."]);
-    const client = await serveCoder(aFolder(), { model, compactAtTokens: 5 });
-    await client.send(inContext("talk", "a first message that is long enough to be summarized"));
+    const backend = createMemoryBackend();
+    const serve = { openBackend: async () => backend };
+    const client = await serveCoder(aFolder(), { model, compactAtTokens: 5, serve });
+    const first = await client.send(
+      inContext("talk", "a first message that is long enough to be summarized"),
+    );
 
     const second = await client.send(inContext("talk", "and a second one"));
 
@@ -236,6 +268,13 @@ describe("a long conversation", () => {
     expect(told).toContain("SUMMARY");
     expect(told).not.toContain("a first message");
     expect(told).toContain("and a second one");
+    const log = await backend.read(second.id, 0, 1000);
+    const events = log.map(({ json }) => JSON.parse(json) as Metadata);
+    expect(events.find(({ kind }) => kind === "internal:coder/compacted")).toMatchObject({
+      summary: "SUMMARY",
+      messages: [expect.any(String), `${first.id}-answer`],
+      usage: { inputTokens: expect.any(Number) as number },
+    });
   });
 
   test("is summarized by /compact", async () => {
@@ -253,7 +292,7 @@ describe("a long conversation", () => {
 });
 
 describe("sessions", () => {
-  test("are listed with their usage, renamed, forked and deleted, across restarts", async () => {
+  test("are listed with their usage, renamed, forked and deleted", async () => {
     const folder = aFolder();
     const model = scriptedModel(["First answer.", "Forked answer."]);
     const client = await serveCoder(folder, { model });
@@ -294,17 +333,4 @@ describe("sessions", () => {
     expect(status).toBe(400);
     expect((json as { data: readonly unknown[] }).data).toEqual([]);
   });
-});
-
-test("the context of a file tool is checked again if the file changed meanwhile", async () => {
-  const folder = aFolder({ "a.txt": "one\n" });
-  const edit = calls("edit_file", { path: "a.txt", edits: [{ oldText: "one", newText: "two" }] });
-  const model = scriptedModel([calls("read_file", { path: "a.txt" }), edit, "Conflict."]);
-  const client = await serveCoder(folder, { model });
-
-  const asked = await client.send(saying("go"));
-  writeFileSync(join(folder.root, "a.txt"), "one and mine\n");
-  await client.send({ taskId: asked.id, ...saying("approve") });
-
-  expect(readFileSync(join(folder.root, "a.txt"), "utf8")).toBe("one and mine\n");
 });

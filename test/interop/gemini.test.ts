@@ -1,6 +1,8 @@
+import type { Agent } from "@convoke/protocol";
 import type { CardOptions } from "@convoke/server";
 import { connect, serve } from "convoke";
-import { beforeAll, describe, expect, onTestFinished } from "vitest";
+import { coder } from "convoke/coder";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
@@ -223,16 +225,47 @@ describe("the Gemini CLI", () => {
   );
 });
 
+test(
+  "the Gemini CLI drives the coding agent: it approves a change, and goes on in the conversation",
+  async () => {
+    const workspace = temporaryFolder();
+    const { tap, agent } = await serveDemo(undefined, {}, coder({ workspace }));
+    const prompts = ["write a.txt: hello", "approve", "read a.txt", "/undo", "list"];
+    const model = await ScriptedModel.start(
+      ...prompts.map((prompt) => calls("demo", prompt)),
+      reports,
+    );
+
+    await runGemini({ model, agent });
+
+    const [asked, wrote, read, undone, listed] = model.results.map((one) => JSON.stringify(one));
+    expect(asked).toContain("Create a.txt");
+    expect(asked).toContain("+hello");
+    expect(wrote).toContain("`write_file` returned");
+    expect(read).toContain("hello");
+    expect(undone).toContain("Deleted a.txt.");
+    expect(listed).not.toContain("a.txt");
+    const { tasks } = await (await connect(tap.url)).list();
+    expect(tasks.map(({ status }) => status.state)).toEqual(Array(4).fill("completed"));
+    expect(new Set(tasks.map(({ contextId }) => contextId)).size).toBe(1);
+  },
+  RUN_MS,
+);
+
 interface ServedDemo {
   readonly tap: Wiretap;
   /** The agent's definition for the Gemini CLI. */
   readonly agent: { readonly name: "demo"; readonly agent_card_url: string };
 }
 
-/** The demo agent on a real port, with its tasks in SQLite, behind a wiretap. */
-async function serveDemo(token?: string, card: CardOptions = {}): Promise<ServedDemo> {
+/** The demo agent, or another one, on a real port, with its tasks in SQLite, behind a wiretap. */
+async function serveDemo(
+  token?: string,
+  card: CardOptions = {},
+  served: Agent = demoAgent,
+): Promise<ServedDemo> {
   const tap = await Wiretap.start();
-  const server = await serve(demoAgent, {
+  const server = await serve(served, {
     port: 0,
     data: temporaryFolder(),
     publicUrl: tap.url,

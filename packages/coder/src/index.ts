@@ -66,6 +66,7 @@ export {
   type McpDetails,
   commandPreview,
   editPreview,
+  isDetails,
   mcpPreview,
 } from "./events/call-details.ts";
 export {

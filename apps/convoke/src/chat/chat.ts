@@ -28,6 +28,8 @@ export interface ChatOptions {
   readonly state: ConversationState;
   /** Commands that the agent offers: they are sent to it as they are typed. */
   readonly commands?: readonly AgentCommand[];
+  /** The command that continues the conversation. Default `chat`. */
+  readonly command?: "chat" | "code";
 }
 
 /** A conversation at a terminal, or with lines from a script. */
@@ -37,6 +39,7 @@ export class Chat {
   readonly agent: RemoteAgent;
   readonly commands: readonly AgentCommand[];
   readonly #context: CommandContext;
+  readonly #command: "chat" | "code";
   readonly #face: ChatFace;
   readonly #left = Promise.withResolvers<undefined>();
   #conversation: Conversation;
@@ -46,7 +49,9 @@ export class Chat {
   /** The exit code: a script needs to know if any task failed. */
   #code: number = EXIT.done.code;
 
-  constructor({ agent, context, openFace, state, commands = [] }: ChatOptions) {
+  constructor(options: ChatOptions) {
+    const { agent, context, openFace, state, commands = [], command = "chat" } = options;
+    this.#command = command;
     this.agent = agent;
     this.commands = commands;
     this.#context = context;
@@ -267,7 +272,7 @@ export class Chat {
     const { contextId, taskId } = this.state;
     if (contextId === undefined) return;
     const place = ["--context", contextId, ...(taskId === undefined ? [] : ["--task", taskId])];
-    this.note(`Continue with: ${commandLine(this.#context, "chat", place)}`);
+    this.note(`Continue with: ${commandLine(this.#context, this.#command, place)}`);
   }
 }
 

@@ -49,8 +49,8 @@ async function chat(context: CommandContext): Promise<number> {
   });
 }
 
-/** The state to continue from. */
-async function stateAt(
+/** The state to continue from, by the options `context` and `task`. */
+export async function stateAt(
   { io, text }: CommandContext,
   agent: RemoteAgent,
 ): Promise<ConversationState> {

@@ -8,13 +8,45 @@ import { isAbsolute, join, relative, resolve } from "node:path";
 import { CHAT_ENVIRONMENT, talk } from "../chat/talk.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { type ConvokeConfig, StartError, findConfig, loadConfig } from "../host/config.ts";
+import { stateAt } from "./chat.ts";
 import { startServer, stopOnSignal } from "../host/run-server.ts";
 import type { AgentServer } from "../host/serve-agent.ts";
 import { readSettings } from "../host/settings.ts";
-import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandOption,
+  EXIT,
+  UsageError,
+} from "../terminal/command.ts";
 import { asStarted } from "../terminal/invocation.ts";
 
 const DEFAULT_PORT = "41242";
+
+/** The options of a coding agent. */
+export const CODER_OPTIONS = {
+  model: {
+    type: "string",
+    value: "<name>",
+    help: "The model, such as anthropic:… (CODER_AGENT_MODEL, demo: no AI)",
+  },
+  mode: {
+    type: "string",
+    value: "<mode>",
+    help: "What it may do without asking: plan, ask, auto-edit or full (ask)",
+  },
+  "allow-root": {
+    type: "string",
+    value: "<folder>",
+    multiple: true,
+    help: "A folder in which callers may choose a workspace of their own",
+  },
+  config: {
+    type: "string",
+    value: "<file>",
+    help: "The file with settings that are code; one in the workspace is used only if named",
+  },
+} as const satisfies Record<string, CommandOption>;
 
 export const codeCommand: Command = {
   name: "code",
@@ -27,37 +59,23 @@ export const codeCommand: Command = {
     "convoke code ~/project --mode plan",
   ],
   options: {
-    model: {
-      type: "string",
-      value: "<name>",
-      help: "The model, such as anthropic:… (CODER_AGENT_MODEL, demo: no AI)",
-    },
-    mode: {
-      type: "string",
-      value: "<mode>",
-      help: "What it may do without asking: plan, ask, auto-edit or full (ask)",
-    },
+    ...CODER_OPTIONS,
     serve: { type: "boolean", help: "Only serve; do not open a chat" },
+    context: { type: "string", value: "<id>", help: "Continue this conversation" },
+    task: {
+      type: "string",
+      value: "<id>",
+      help: "Continue this task, for example to answer its question",
+    },
     port: {
       type: "string",
       value: "<number>",
       help: `The port to listen on; 0 picks a free one (CODER_AGENT_PORT, ${DEFAULT_PORT})`,
     },
-    "allow-root": {
-      type: "string",
-      value: "<folder>",
-      multiple: true,
-      help: "A folder in which callers may choose a workspace of their own",
-    },
     data: {
       type: "string",
       value: "<folder>",
       help: 'The folder for tasks, or "memory" (CONVOKE_DATA, ~/.local/state/convoke/code/…)',
-    },
-    config: {
-      type: "string",
-      value: "<file>",
-      help: "The file with settings that are code; one in the workspace is used only if named",
     },
   },
   environment: {
@@ -76,19 +94,17 @@ async function code(context: CommandContext): Promise<number> {
   const { io, positionals } = context;
   if (positionals.length > 1) throw new UsageError("code takes one folder.");
   try {
-    const config = await readConfig(context);
-    const workspace = readWorkspace(context, config);
+    const isChat = io.keyboard !== undefined && io.isTTY.stdout && !context.flag("serve");
+    const { agent, workspace, data, config } = await openCoder(context, { isForUser: isChat });
     const flags = {
       command: "code",
       file: positionals[0],
       port: context.text("port"),
-      data: context.text("data") ?? (io.env["CONVOKE_DATA"] || dataFolder(workspace, io.env)),
+      data,
       started: io.started,
     } as const;
     const env = { ...io.env, PORT: readPort(io.env) };
     const settings = readSettings(flags, env, config);
-    const isChat = io.keyboard !== undefined && io.isTTY.stdout && !context.flag("serve");
-    const agent = makeCoder(context, { workspace, config, isChat });
     const server = await startServer({ agent, settings, flags, io });
     if (isChat) return await chatAndStop(context, agent, server);
     io.stdout(banner(server, agent, { workspace, program: io.started.program }));
@@ -99,6 +115,31 @@ async function code(context: CommandContext): Promise<number> {
     io.stderr(`${asStarted(error.message, io.started)}\n`);
     return EXIT.notStarted.code;
   }
+}
+
+/** The coding agent of the command line, and what it needs. */
+interface OpenedCoder {
+  readonly agent: Agent;
+  readonly workspace: string;
+  readonly data: string;
+  readonly config: ConvokeConfig;
+}
+
+/** Who the coding agent is for. */
+interface CoderUse {
+  /** Its only caller is the user of this machine, who may switch to any mode. */
+  readonly isForUser: boolean;
+  /** Folders in which the caller may choose a workspace, in addition to those of `--allow-root`. */
+  readonly roots?: readonly string[];
+}
+
+/** Creates the coding agent that the options of the command line describe. */
+export async function openCoder(context: CommandContext, use: CoderUse): Promise<OpenedCoder> {
+  const { io } = context;
+  const config = await readConfig(context);
+  const workspace = readWorkspace(context, config);
+  const data = context.text("data") ?? (io.env["CONVOKE_DATA"] || dataFolder(workspace, io.env));
+  return { agent: makeCoder(context, { ...use, workspace, config }), workspace, data, config };
 }
 
 function readWorkspace({ positionals, io }: CommandContext, config: ConvokeConfig): string {
@@ -146,19 +187,15 @@ function dataFolder(workspace: string, env: CommandContext["io"]["env"]): string
 
 function makeCoder(
   context: CommandContext,
-  facts: {
-    readonly workspace: string;
-    readonly config: ConvokeConfig;
-    readonly isChat: boolean;
-  },
+  facts: CoderUse & Pick<OpenedCoder, "workspace" | "config">,
 ): Agent {
   const { coder: own = {} } = facts.config;
   const model = context.text("model") ?? context.io.env["CODER_AGENT_MODEL"];
   const mode = context.text("mode") as NonNullable<CoderOptions["policy"]>["mode"];
-  const roots = context.texts("allow-root").map((root) => resolve(root));
+  const { isForUser, roots: more = [] } = facts;
+  const roots = [...context.texts("allow-root"), ...more].map((root) => resolve(root));
   const policy = {
-    // The person at the terminal may switch to any mode.
-    ...(facts.isChat && { maxMode: "full" as const }),
+    ...(isForUser && { maxMode: "full" as const }),
     ...own.policy,
     ...(mode !== undefined && { mode }),
   };
@@ -186,11 +223,12 @@ async function chatAndStop(
 ): Promise<number> {
   try {
     const commands = (await agent.commands?.()) ?? [];
-    return await withAgent({ ...context, positionals: [server.url] }, (remote) =>
+    return await withAgent({ ...context, positionals: [server.url] }, async (remote) =>
       talk({
         agent: remote,
         context,
-        state: {},
+        command: "code",
+        state: await stateAt(context, remote),
         commands: commands.map(({ name, description }) => ({
           name: `/${name}`,
           help: description,

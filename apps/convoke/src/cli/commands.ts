@@ -16,6 +16,7 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["cancel", async () => (await import("./cancel.ts")).cancelCommand],
   ["check", async () => (await import("./check.ts")).checkCommand],
   ["mcp", async () => (await import("./mcp.ts")).mcpCommand],
+  ["acp", async () => (await import("./acp.ts")).acpCommand],
   ["approvals", async () => (await import("./approvals.ts")).approvalsCommands],
   ["push", async () => (await import("./push.ts")).pushCommands],
   ["login", async () => (await import("./login.ts")).loginCommand],

@@ -1,19 +1,11 @@
-import { existsSync } from "node:fs";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   RECONNECT_OPTIONS,
   readReconnect,
-  readUrl,
-  rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import {
-  type Command,
-  type CommandContext,
-  type CommandOption,
-  EXIT,
-  UsageError,
-} from "../terminal/command.ts";
+import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
+import { FILE_ENVIRONMENT, FILE_OPTIONS, readTarget } from "../connect/agent-target.ts";
 import { connectOptions } from "../connect/connect-options.ts";
 import { quoted } from "../terminal/command-line.ts";
 import { asStarted } from "../terminal/invocation.ts";
@@ -22,14 +14,6 @@ import { asStarted } from "../terminal/invocation.ts";
 const { basic: _basic, json: _json, ...CALL_OPTIONS } = AGENT_OPTIONS;
 
 const URL_OPTIONS = { ...RECONNECT_OPTIONS, ...CALL_OPTIONS };
-
-const FILE_OPTIONS = {
-  data: {
-    type: "string",
-    value: "<folder>",
-    help: 'With a file: the folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id>)',
-  },
-} as const satisfies Record<string, CommandOption>;
 
 export const mcpCommand: Command = {
   name: "mcp",
@@ -43,9 +27,7 @@ export const mcpCommand: Command = {
   options: { ...FILE_OPTIONS, ...URL_OPTIONS },
   environment: {
     ...AGENT_ENVIRONMENT,
-    CONVOKE_DATA: 'With a file: the folder for tasks, or "memory" (.convoke/<agent id>)',
-    CONVOKE_LOG_FORMAT: "With a file: pretty or json (json)",
-    CONVOKE_LOG: "With a file: log level, one of debug, info, warn, error or silent (warn)",
+    ...FILE_ENVIRONMENT,
   },
   more: `In the configuration of an editor (Claude Code, Cursor, VS Code and others)
 
@@ -66,7 +48,7 @@ const LEAVE_MS = 1000;
 /** Serves until the host disconnects. */
 async function mcp(context: CommandContext): Promise<number> {
   const { io } = context;
-  const target = targetOf(context);
+  const target = readTarget(context, URL_OPTIONS);
   const reconnect = readReconnect(context);
   // Loaded on demand, so that other commands start faster.
   if (io.keyboard !== undefined) io.stderr(asStarted(terminalHint(target.text), io.started));
@@ -101,24 +83,4 @@ it to the configuration of the host, for example with
 convoke mcp --help has the configuration for other hosts. To talk to an agent yourself, use convoke chat <url>.
 Press Ctrl+C to stop.
 `;
-}
-
-/** An argument with a scheme is an address, everything else a file. */
-function targetOf(context: CommandContext): { readonly text: string; readonly isUrl: boolean } {
-  const [text] = context.positionals;
-  if (text === undefined) throw new UsageError("The address or the file of the agent is missing.");
-  rejectMoreArguments(context);
-  const isUrl = text.includes("://");
-  const given = Object.keys(isUrl ? FILE_OPTIONS : URL_OPTIONS).find(
-    (name) => context.flag(name) || context.texts(name).length > 0,
-  );
-  if (given !== undefined) {
-    const other = isUrl ? "a file" : "an address";
-    throw new UsageError(`--${given} can only be used with ${other}, but ${text} is not one.`);
-  }
-  if (isUrl) return { text: readUrl(context), isUrl };
-  if (/^[\w.-]+:\d+(?:\/|$)/.test(text) && !existsSync(text)) {
-    throw new UsageError(`There is no file ${text}. If it is an address, try http://${text}`);
-  }
-  return { text, isUrl };
 }

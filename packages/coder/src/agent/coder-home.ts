@@ -1,4 +1,5 @@
 import {
+  A2AError,
   type Agent,
   type AgentEnvironment,
   type Caller,
@@ -25,6 +26,9 @@ import { cardOf } from "./card.ts";
 import type { CoderSettings, NamedModel } from "./coder-options.ts";
 import { codingInstructions } from "./instructions.ts";
 
+/** The most workspaces that callers may use until the next restart. */
+const MAX_PROJECTS = 100;
+
 /** Share of the context window that a conversation may fill before it is summarized. */
 const COMPACT_SHARE = 2 / 3;
 
@@ -50,14 +54,22 @@ export class CoderHome {
 
   prepare(place: AgentEnvironment): void {
     this.#place = place;
-    // Opened at once, so that commands that a crash left running are ended; errors come with a turn.
-    this.project().catch(() => undefined);
+    // Opened at once, so that commands that a crash left running are ended, and the tools can be
+    // listed before the first turn. What goes wrong is reported again with each turn.
+    const { workspace: root } = this.#settings;
+    const opening = this.project().then((project) => this.agent({ root }, project));
+    opening.catch((error: unknown) => {
+      place.logger?.warn("the workspace of the coding agent cannot be opened", { error });
+    });
   }
 
   /** The project of a folder, by default of the server's workspace. */
-  project(root = this.#settings.workspace): Promise<Project> {
+  async project(root = this.#settings.workspace): Promise<Project> {
     const found = this.#projects.get(root);
     if (found !== undefined) return found;
+    if (this.#projects.size >= MAX_PROJECTS) {
+      throw new A2AError("Unavailable", `the agent already works in ${MAX_PROJECTS} workspaces`);
+    }
     const { workspace, allowedRoots, rights: policy, fetch, passEnvironment } = this.#settings;
     const { logger } = this.#place;
     const opening = Project.open({
@@ -88,7 +100,7 @@ export class CoderHome {
   }
 
   /** The agent that works on a session. */
-  async agent(session: Session, project: Project): Promise<Agent> {
+  async agent(session: Pick<Session, "root" | "model">, project: Project): Promise<Agent> {
     const key = this.#keyOf(session);
     const found = this.#agents.get(key);
     if (found !== undefined) return found;
@@ -215,7 +227,7 @@ export class CoderHome {
     return models.find(({ name }) => name === model) ?? models[0]!;
   }
 
-  #keyOf(session: Session): string {
+  #keyOf(session: Pick<Session, "root" | "model">): string {
     return `${this.#modelOf(session).name}\n${session.root}`;
   }
 

@@ -1,4 +1,5 @@
 import {
+  A2AError,
   type Agent,
   type AgentEvent,
   type Message,
@@ -16,6 +17,7 @@ import { requestRights } from "../policy/request-rights.ts";
 import { isInside } from "../policy/path-glob.ts";
 import type { Mode } from "../policy/verdict.ts";
 import { type Session, visibleConversation } from "../sessions/session.ts";
+import { WorkspaceError } from "../workspace/workspace-error.ts";
 import { cardOf } from "./card.ts";
 import { type CoderOptions, type CoderSettings, coderSettings } from "./coder-options.ts";
 import { CoderHome } from "./coder-home.ts";
@@ -58,16 +60,10 @@ async function* openSession(
   const { owner } = turn.caller;
   const wish = requestedSettings(turn) ?? {};
   const found = await home.sessions.find(contextId, owner);
-  const root = found?.root ?? (await firstRoot(wish, settings));
-  const session =
-    found ??
-    (await home.sessions.create({
-      contextId,
-      owner,
-      root,
-      title: textOfParts(turn.message.parts),
-    }));
-  const project = await home.project(session.root);
+  const root = found?.root ?? firstRoot(wish, settings);
+  const project = await home.project(root).catch(explainWorkspace);
+  const title = textOfParts(turn.message.parts);
+  const session = found ?? (await home.sessions.create({ contextId, owner, root, title }));
   if (turn.attempt === 1) {
     const { mode } = requestRights(wish, {
       policy: project.rights,
@@ -81,13 +77,19 @@ async function* openSession(
 }
 
 /** The workspace that the caller asks for, if it may; otherwise the one of the server. */
-async function firstRoot(
+function firstRoot(
   { workspacePath }: Partial<AgentSettings>,
   { workspace, allowedRoots }: CoderSettings,
-): Promise<string> {
+): string {
   const isAllowed =
     workspacePath !== undefined && allowedRoots.some((root) => isInside(workspacePath, root));
   return isAllowed ? workspacePath : workspace;
+}
+
+/** What is wrong with a workspace is for the caller, who may have chosen it. */
+function explainWorkspace(error: unknown): never {
+  if (!(error instanceof WorkspaceError)) throw error;
+  throw new A2AError("InvalidParams", `workspacePath: ${error.message}`);
 }
 
 /** What the caller's settings became; undefined if it sent none. */
@@ -130,7 +132,7 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
     info: base.info,
     accept: (task, message, at) => base.accept?.(task, message, at) ?? message,
     run: (turn) => runTurn(turn, home),
-    report: (task) => ({ ...agentOf(task)?.report?.(task), ...modeIn(task, home) }),
+    report: (task) => ({ ...(agentOf(task) ?? base).report?.(task), ...modeIn(task, home) }),
     abandon: (task, journal) => agentOf(task)?.abandon?.(task, journal),
     prepare: (place) => {
       // They check that their models can be used.

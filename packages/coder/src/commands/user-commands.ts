@@ -40,7 +40,7 @@ export async function userCommands(project: Project): Promise<readonly CoderComm
  * A command from its file: front matter with `description` and `arguments`, and the message for the
  * model, in which `$1` to `$9` and `$ARGUMENTS` stand for what follows the name.
  */
-export function parseUserCommand(name: string, text: string): CoderCommand {
+function parseUserCommand(name: string, text: string): CoderCommand {
   const [, front = "", body = text] =
     /^---\r?\n([\s\S]*?)\r?\n---\r?\n?([\s\S]*)$/.exec(text) ?? [];
   const field = (key: string): string | undefined =>

@@ -11,6 +11,9 @@ const MAX_IN_MEMORY = 1000;
 
 const MAX_TITLE = 80;
 
+/** More hidden messages than a conversation remembers: only its latest 50 tasks reach the model. */
+const MAX_HIDDEN = 5000;
+
 /** What a new session needs. */
 export type NewSession = Pick<Session, "contextId" | "owner" | "root" | "title"> & Partial<Session>;
 
@@ -93,7 +96,8 @@ export class Sessions {
     });
   }
 
-  async #store(session: Session): Promise<Session> {
+  async #store(given: Session): Promise<Session> {
+    const session = { ...given, hidden: given.hidden.slice(-MAX_HIDDEN) };
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await replaceFile(this.#fileOf(session.contextId), JSON.stringify(session));
     return this.#remember(session);

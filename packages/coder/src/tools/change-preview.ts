@@ -1,6 +1,6 @@
 import type { A2APart } from "@convoke/protocol";
 import { createTwoFilesPatch } from "diff";
-import { editPreview } from "../events/call-details.ts";
+import { type EditDetails, editPreview } from "../events/call-details.ts";
 import type { ContentChange } from "../workspace/content-change.ts";
 
 /** Longer contents are not in the preview, only their diff, in characters. */
@@ -34,13 +34,25 @@ export function unifiedDiff({ path, before, after }: ContentChange, limit = MAX_
 
 /** The parts that show a change: its contents, unless they are long, and its diff. */
 export function previewOf(change: ContentChange): readonly A2APart[] {
-  const { path, before, after } = change;
+  const { type: _, ...edit } = editDetails(change);
+  const text: A2APart = { kind: "text", text: edit.diff, mediaType: "text/x-diff" };
+  return isLong(change) ? [text] : [editPreview(edit), text];
+}
+
+/** The same for a change that was made. */
+export function editDetails(change: ContentChange): EditDetails & { readonly diff: string } {
+  const { path: filePath, before, after } = change;
   const diff = unifiedDiff(change);
-  const text: A2APart = { kind: "text", text: diff, mediaType: "text/x-diff" };
-  if ((before?.length ?? 0) + (after?.length ?? 0) > MAX_CONTENT) return [text];
-  const contents = {
+  if (isLong(change)) return { type: "edit", filePath, diff };
+  return {
+    type: "edit",
+    filePath,
     ...(before !== undefined && { oldContent: before }),
     ...(after !== undefined && { newContent: after }),
+    diff,
   };
-  return [editPreview({ filePath: path, diff, ...contents }), text];
+}
+
+function isLong({ before = "", after = "" }: ContentChange): boolean {
+  return before.length + after.length > MAX_CONTENT;
 }

@@ -10,8 +10,9 @@ import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { InOrder } from "../workspace/in-order.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
+import { DETAILS_NOTE } from "../events/call-details.ts";
 import type { ContentChange } from "../workspace/content-change.ts";
-import { previewOf, unifiedDiff } from "./change-preview.ts";
+import { editDetails, previewOf, unifiedDiff } from "./change-preview.ts";
 import type { FileAction, FilePolicy } from "./file-action.ts";
 import type { SeenFiles } from "./seen-files.ts";
 
@@ -101,11 +102,15 @@ export function fileTool<Input extends TObject, Plan extends PlannedAction>(
   ): AsyncGenerator<ToolYield, string | undefined> {
     const plan = await definition.plan(input);
     if (plan.kind !== "read") {
-      return scope.order.run(async () => {
+      const { result, change } = await scope.order.run(async () => {
         const latest = await definition.plan(input);
         await permit(latest, context);
-        return (await definition.run(input, latest, context)) as string;
+        const result = (await definition.run(input, latest, context)) as string;
+        return { result, change: latest.change };
       });
+      // Callers see what has changed, also if nobody had to approve it.
+      if (change) yield { kind: "tool:note", name: DETAILS_NOTE, data: editDetails(change) };
+      return result;
     }
     await permit(plan, context);
     const result = definition.run(input, plan, context);

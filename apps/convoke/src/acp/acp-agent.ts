@@ -1,0 +1,235 @@
+import {
+  type AgentApp,
+  type AgentContext,
+  type AvailableCommand,
+  type ClientCapabilities,
+  type InitializeRequest,
+  type InitializeResponse,
+  type LoadSessionRequest,
+  type McpServer,
+  PROTOCOL_VERSION,
+  RequestError,
+  agent as createAgent,
+  methods,
+} from "@agentclientprotocol/sdk";
+import type { RemoteAgent } from "@convoke/client";
+import { ClientError, EXTENSIONS, RemoteError } from "@convoke/protocol";
+import { printable } from "@convoke/protocol/internal";
+import { randomUUID } from "node:crypto";
+import { isAbsolute } from "node:path";
+import { listField, textField } from "../terminal/json-fields.ts";
+import { Session } from "./session.ts";
+import { listSessions, tasksOf } from "./sessions.ts";
+
+/** The agent that an editor uses. */
+export interface AcpTarget {
+  readonly connect: () => Promise<RemoteAgent>;
+  /** The commands of the agent; none if it has no such list. */
+  readonly commands: (agent: RemoteAgent) => Promise<readonly AvailableCommand[]>;
+}
+
+export interface AcpAgentOptions {
+  readonly target: AcpTarget;
+  /** Whether MCP servers of the editor are ignored instead of rejected. */
+  readonly ignoresMcp: boolean;
+  /** Aborts when the editor is gone. */
+  readonly gone: AbortSignal;
+  /** Writes a line to the log. */
+  readonly note: (message: string) => void;
+}
+
+/** What is known once the editor and the agent are connected. */
+interface Connected {
+  readonly agent: RemoteAgent;
+  readonly isCoder: boolean;
+  readonly commands: readonly AvailableCommand[];
+  readonly capabilities: ClientCapabilities;
+}
+
+/** Offers an A2A agent to an editor: the agent side of the Agent Client Protocol. */
+export class AcpAgent {
+  readonly #options: AcpAgentOptions;
+  readonly #sessions = new Map<string, Session>();
+  #connected: Connected | undefined;
+
+  constructor(options: AcpAgentOptions) {
+    this.#options = options;
+  }
+
+  /** The handlers of all methods. */
+  get app(): AgentApp {
+    const { agent } = methods;
+    const { session } = agent;
+    return createAgent({ name: "convoke" })
+      .onRequest(
+        agent.initialize,
+        this.#handle((params) => this.#initialize(params)),
+      )
+      .onRequest(agent.authenticate, () => {
+        throw RequestError.invalidParams({}, "there are no authentication methods");
+      })
+      .onRequest(
+        session.new,
+        this.#handle((params, client) => this.#open(params, client)),
+      )
+      .onRequest(
+        session.load,
+        this.#handle((params, client) => this.#load(params, client, true)),
+      )
+      .onRequest(
+        session.resume,
+        this.#handle((params, client) => this.#load({ mcpServers: [], ...params }, client, false)),
+      )
+      .onRequest(
+        session.list,
+        this.#handle((params) => listSessions(this.#ready.agent, params)),
+      )
+      .onRequest(
+        session.close,
+        this.#handle(({ sessionId }) => this.#close(sessionId)),
+      )
+      .onRequest(
+        session.setMode,
+        this.#handle(({ sessionId, modeId }) => {
+          this.#session(sessionId).setMode(modeId);
+          return {};
+        }),
+      )
+      .onRequest(
+        session.prompt,
+        this.#handle(({ sessionId, prompt }) => this.#session(sessionId).prompt(prompt)),
+      )
+      .onNotification(
+        session.cancel,
+        this.#handle(({ sessionId }) => this.#session(sessionId).cancel()),
+      );
+  }
+
+  /** Closes the connection to the agent. Its tasks continue. */
+  close(): void {
+    this.#connected?.agent.close();
+  }
+
+  async #initialize({ clientCapabilities = {} }: InitializeRequest): Promise<InitializeResponse> {
+    const { target } = this.#options;
+    const agent = await target.connect();
+    const isCoder = declares(agent, EXTENSIONS.coder.uri);
+    const commands = await target.commands(agent);
+    this.#connected = { agent, isCoder, commands, capabilities: clientCapabilities };
+    const { inputModes, version } = agent.info;
+    const takes = (type: string) =>
+      inputModes.some((mode) => mode.startsWith(`${type}/`) || mode.startsWith("*"));
+    // Sessions are found by listing tasks, which only A2A 1.0 has.
+    const hasList = agent.version === "1.0";
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentInfo: { name: agent.name, title: agent.name, version },
+      agentCapabilities: {
+        loadSession: hasList,
+        promptCapabilities: { image: takes("image"), audio: takes("audio"), embeddedContext: true },
+        sessionCapabilities: { close: {}, ...(hasList && { list: {}, resume: {} }) },
+      },
+      authMethods: [],
+    };
+  }
+
+  #open({ cwd, mcpServers }: OpenParams, client: AgentContext) {
+    const session = this.#create(randomUUID(), { cwd, mcpServers }, client);
+    return { sessionId: session.id, ...session.modes };
+  }
+
+  async #load(
+    { sessionId, ...params }: LoadSessionRequest,
+    client: AgentContext,
+    isShown: boolean,
+  ) {
+    const tasks = await tasksOf(this.#ready.agent, sessionId);
+    if (tasks.length === 0) throw RequestError.sessionNotFound(sessionId);
+    const session = this.#create(sessionId, params, client);
+    await session.load(tasks, isShown);
+    return session.modes;
+  }
+
+  async #close(sessionId: string) {
+    await this.#session(sessionId).cancel();
+    this.#sessions.delete(sessionId);
+    return {};
+  }
+
+  #create(id: string, { cwd, mcpServers }: OpenParams, client: AgentContext): Session {
+    if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd must be an absolute path");
+    this.#checkMcp(mcpServers);
+    const { agent, isCoder, commands, capabilities } = this.#ready;
+    const { gone, note } = this.#options;
+    const scope = { agent, isCoder, client, capabilities, gone, note };
+    const hasModes = isCoder && commands.some(({ name }) => name === "mode");
+    const session = new Session(scope, id, cwd, hasModes);
+    this.#sessions.get(id)?.leave();
+    this.#sessions.set(id, session);
+    // After the response, because the editor does not know the session before.
+    if (commands.length > 0) {
+      const update = { sessionUpdate: "available_commands_update" as const };
+      setImmediate(() => {
+        session.show({ ...update, availableCommands: [...commands] }).catch(() => undefined);
+      });
+    }
+    return session;
+  }
+
+  /** An A2A agent has its own MCP servers: a message cannot bring others. */
+  #checkMcp(servers: readonly McpServer[]): void {
+    const names = servers.map(({ name }) => name).join(", ");
+    if (servers.length === 0) return;
+    if (this.#options.ignoresMcp) return this.#options.note(`MCP servers are ignored: ${names}`);
+    throw RequestError.invalidParams(
+      { mcpServers: names },
+      `this agent does not accept MCP servers of the client (${names}); configure them at the agent, or start convoke acp with --ignore-mcp`,
+    );
+  }
+
+  get #ready(): Connected {
+    if (this.#connected !== undefined) return this.#connected;
+    throw RequestError.invalidRequest({}, "initialize must be called first");
+  }
+
+  #session(sessionId: string): Session {
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined) throw RequestError.sessionNotFound(sessionId);
+    return session;
+  }
+
+  /** A handler whose errors the editor can show. The text of an unknown error is only logged. */
+  #handle<Params, Result>(
+    work: (params: Params, client: AgentContext) => Result | Promise<Result>,
+  ): (context: { readonly params: Params; readonly client: AgentContext }) => Promise<Result> {
+    return async ({ params, client }) => {
+      try {
+        return await work(params, client);
+      } catch (error) {
+        if (error instanceof RequestError) throw error;
+        if (error instanceof RemoteError) {
+          const { message, code } = error;
+          throw RequestError.internalError(
+            { code },
+            `the agent answered with an error: ${message}`,
+          );
+        }
+        if (error instanceof ClientError) throw RequestError.internalError({}, error.message);
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        if (!this.#options.gone.aborted) this.#options.note(printable(text));
+        throw RequestError.internalError({}, "see the log of convoke acp");
+      }
+    };
+  }
+}
+
+interface OpenParams {
+  readonly cwd: string;
+  readonly mcpServers: readonly McpServer[];
+}
+
+/** Whether the card declares an extension. */
+export function declares({ card }: RemoteAgent, uri: string): boolean {
+  const declared = listField(card["capabilities"], "extensions");
+  return declared.some((extension) => textField(extension, "uri") === uri);
+}

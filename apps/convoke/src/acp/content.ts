@@ -1,0 +1,60 @@
+import type { ContentBlock } from "@agentclientprotocol/sdk";
+import { type A2APart, type FilePart, textPart } from "@convoke/protocol";
+import { basename } from "node:path";
+
+/** The parts of a message for what a user has typed, attached or referred to. */
+export function toParts(blocks: readonly ContentBlock[]): readonly A2APart[] {
+  return blocks.map((block): A2APart => {
+    switch (block.type) {
+      case "text":
+        return textPart(block.text);
+      case "image":
+      case "audio":
+        return { kind: "file", file: { mimeType: block.mimeType, bytes: block.data } };
+      case "resource_link":
+        // A link as text: the agent has tools to read it, and a model cannot open it by itself.
+        return textPart(`[@${block.name}](${block.uri})`);
+      case "resource": {
+        const { resource } = block;
+        if ("text" in resource) return textPart(quoted(resource.uri, resource.text));
+        const { blob: bytes, mimeType, uri } = resource;
+        const file = { name: basename(uri), bytes, ...(mimeType && { mimeType }) };
+        return { kind: "file", file };
+      }
+      default:
+        return block satisfies never;
+    }
+  });
+}
+
+/** The content of a resource, with its address, so that the agent can tell it from the user's words. */
+function quoted(uri: string, text: string): string {
+  return `\n<context ref=${JSON.stringify(uri)}>\n${text}\n</context>\n`;
+}
+
+/** A part as an editor shows it. */
+export function toContent(part: A2APart): ContentBlock {
+  switch (part.kind) {
+    case "text":
+      return { type: "text", text: part.text };
+    case "data":
+      return { type: "text", text: jsonBlock(part.data) };
+    case "file":
+      return fileContent(part);
+    default:
+      return part satisfies never;
+  }
+}
+
+export function jsonBlock(data: unknown): string {
+  return `\n\`\`\`json\n${JSON.stringify(data, undefined, 2)}\n\`\`\`\n`;
+}
+
+function fileContent({ file }: FilePart): ContentBlock {
+  const { name = "file", mimeType = "application/octet-stream", bytes = "", uri } = file;
+  if (uri !== undefined) return { type: "resource_link", name, uri, mimeType };
+  if (mimeType.startsWith("image/")) return { type: "image", data: bytes, mimeType };
+  if (mimeType.startsWith("audio/")) return { type: "audio", data: bytes, mimeType };
+  const resource = { uri: `attachment:${encodeURIComponent(name)}`, mimeType, blob: bytes };
+  return { type: "resource", resource };
+}

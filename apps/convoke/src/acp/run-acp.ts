@@ -1,0 +1,94 @@
+import { type AvailableCommand, ndJsonStream } from "@agentclientprotocol/sdk";
+import { type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
+import { type Agent, CODER_DIALECTS, EXTENSIONS } from "@convoke/protocol";
+import { printable } from "@convoke/protocol/internal";
+import { Readable, Writable } from "node:stream";
+import { openInProcess } from "../host/in-process-agent.ts";
+import type { CommandIo } from "../terminal/command.ts";
+import { listField, textField } from "../terminal/json-fields.ts";
+import { disconnected, takeProtocolStreams } from "../terminal/protocol-streams.ts";
+import { AcpAgent, type AcpTarget, declares } from "./acp-agent.ts";
+
+/** The agent to offer: at an address, in a file, or one that was made for this process. */
+export type AcpTargetRequest =
+  | {
+      readonly url: string;
+      readonly connecting: ConnectOptions;
+      /** Asks the server for the commands of the agent. */
+      readonly askCommands: () => Promise<unknown>;
+    }
+  | {
+      readonly url?: undefined;
+      readonly agent: Agent | string;
+      readonly data: string | undefined;
+    };
+
+type AcpRequest = AcpTargetRequest & {
+  readonly io: CommandIo;
+  readonly ignoresMcp: boolean;
+};
+
+/** What the agent may report, if it can. Approvals are data, so that text never decides. */
+const EXTENSION_URIS: readonly string[] = [
+  EXTENSIONS.coder.uri,
+  EXTENSIONS.approvals.uri,
+  EXTENSIONS.toolActivity.uri,
+  EXTENSIONS.resumption.uri,
+];
+
+/** Serves ACP over standard input and output. Resolves when the editor disconnects. */
+export async function runAcp(request: AcpRequest): Promise<void> {
+  // Before the agent is loaded, because its file may print something.
+  const streams = takeProtocolStreams();
+  const { io, ignoresMcp } = request;
+  const note = (message: string): void => io.stderr(`${printable(message)}\n`);
+  const { target, close } = await openTarget(request);
+  const gone = new AbortController();
+  const acp = new AcpAgent({ target, ignoresMcp, note, gone: gone.signal });
+  const over = disconnected(streams, io.signal);
+  const input = Readable.toWeb(streams.input) as ReadableStream<Uint8Array>;
+  const connection = acp.app.connect(ndJsonStream(Writable.toWeb(streams.output), input));
+  await Promise.race([over, connection.closed]);
+  gone.abort(new Error("the editor is gone"));
+  connection.close();
+  acp.close();
+  await close();
+}
+
+interface OpenedTarget {
+  readonly target: AcpTarget;
+  readonly close: () => Promise<void>;
+}
+
+async function openTarget(request: AcpRequest): Promise<OpenedTarget> {
+  if (request.url === undefined) {
+    const { connect: open, get, close } = await openInProcess(request, EXTENSION_URIS);
+    const ask = async (): Promise<unknown> => (await get("/listCommands")).json();
+    return { target: { connect: open, commands: (agent) => commandsOf(agent, ask) }, close };
+  }
+  const { url, connecting, askCommands } = request;
+  const extensions = [...EXTENSION_URIS, ...(connecting.extensions ?? [])];
+  const target: AcpTarget = {
+    connect: () => connect(url, { ...connecting, extensions, cache: false }),
+    commands: (agent) => commandsOf(agent, askCommands),
+  };
+  return { target, close: () => Promise.resolve() };
+}
+
+/** The commands of a coding agent. The user types them as messages: `/name arguments`. */
+async function commandsOf(
+  agent: RemoteAgent,
+  ask: () => Promise<unknown>,
+): Promise<readonly AvailableCommand[]> {
+  if (!declares(agent, CODER_DIALECTS.events)) return [];
+  return listField(await ask(), "commands").map((command) => {
+    const names = listField(command, "subCommands").map((one) => textField(one, "name"));
+    const words = listField(command, "arguments").map((one) => textField(one, "name"));
+    const hint = [...(names.length > 0 ? [names.join(" | ")] : []), ...words].join(" ");
+    return {
+      name: textField(command, "name"),
+      description: textField(command, "description"),
+      ...(hint !== "" && { input: { hint } }),
+    };
+  });
+}
