@@ -100,6 +100,7 @@ describe("convoke doctor <url>", () => {
     [["http://a.test", "--no-send", "--slow", "x"], "--no-send cannot be combined"],
     [["http://a.test", "--origin", "app"], "--origin must be an origin"],
     [["http://a.test", "--timeout", "0"], "--timeout must be a number"],
+    [["agent.example"], '"agent.example" is neither an address'],
     [["http://a.test", "more"], '"more" is an unexpected argument'],
   ])("rejects the command line %j", async (args, message) => {
     const { code, stderr } = await runCli(["doctor", ...args]);

@@ -24,3 +24,14 @@ test.each(SEEDED_FAULTS)("$fault: $id", async ({ id, host, options, ...fault }) 
 
   expect([...new Set(ids)], JSON.stringify(findings)).toEqual([id]);
 });
+
+test("a stream that takes too long is not a fault, and its task is canceled", async () => {
+  const bodies: string[] = [];
+  const url = spoiler.spoil({ instead: ({ body }) => void bodies.push(body) });
+
+  const { ids, findings } = await examine(url, { text: "slow 1000", streamMs: 500 });
+
+  expect(ids, JSON.stringify(findings)).toEqual([]);
+  expect(findings.skipped).toContain("The end of the stream: it took more than 0.5 s");
+  expect(bodies.at(-1)).toContain('"method":"CancelTask"');
+});

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { examineMachine } from "../../apps/convoke/src/doctor/examine-machine.ts";
 import { listenOn } from "../check/peer-server.ts";
 import { startConvoke } from "../start/convoke-process.ts";
 
@@ -77,6 +78,20 @@ test("a setting that cannot be read is found: settings-invalid", async () => {
   const { code, ids } = await examine(aProject({}), [], { CONVOKE_LOG: "loud" });
 
   expect({ code, ids }).toEqual({ code: 1, ids: ["settings-invalid"] });
+});
+
+test("a .env that cannot be read is found: env-file-unreadable", async () => {
+  const { code, ids } = await examine(aProject({ ".env/file": "" }), []);
+
+  expect({ code, ids }).toEqual({ code: 1, ids: ["env-file-unreadable"] });
+});
+
+test("a clock that was never set is found: clock-wrong", async () => {
+  const env = { PORT: "0", CONVOKE_DATA: "memory" };
+
+  const { diagnoses } = await examineMachine({ env, now: new Date("1970-01-02") });
+
+  expect(diagnoses.map(({ id }) => id)).toEqual(["clock-wrong"]);
 });
 
 test("an agent whose model has no key is found: model-key-missing", async () => {

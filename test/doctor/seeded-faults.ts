@@ -30,6 +30,11 @@ function onCard(answer: (asked: Asked) => Answered | undefined): Pick<Fault, "in
   return { instead: (asked) => (isCard(asked) ? answer(asked) : undefined) };
 }
 
+/** Responds to all requests except those for the card. */
+function onOthers(answer: () => Answered): Pick<Fault, "instead"> {
+  return { instead: (asked) => (isCard(asked) ? undefined : answer()) };
+}
+
 /** Changes the response with the card. */
 function changedReply(change: (answered: Answered) => Answered): Pick<Fault, "answer"> {
   return { answer: (answered, asked) => (isCard(asked) ? change(answered) : answered) };
@@ -71,6 +76,14 @@ function rejected(methods: RegExp, code: number): Pick<Fault, "instead"> {
 
 function promised(capability: string): (card: Card) => unknown {
   return (card) => ({ ...card, capabilities: { ...card.capabilities, [capability]: true } });
+}
+
+function requiringBearer(card: Card): unknown {
+  return {
+    ...card,
+    securitySchemes: { key: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+    securityRequirements: [{ schemes: { key: { list: [] } } }],
+  };
 }
 
 /** A public name for the server of the test. */
@@ -177,7 +190,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   },
   {
     fault: "the card says https, and the server speaks http",
-    id: "interface-dead",
+    id: "https-for-http",
     options: { allow: ["127.0.0.1"] },
     ...changedUrls((url) => url.replace("http:", "https:")),
   },
@@ -208,19 +221,25 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     fault: "the server requires a scheme that the card does not declare",
     id: "auth-undeclared",
-    instead: (asked) =>
-      isCard(asked)
-        ? undefined
-        : answerWith(401, "", { "www-authenticate": 'Basic realm="agents"' }),
+    ...onOthers(() => answerWith(401, "", { "www-authenticate": 'Basic realm="agents"' })),
+  },
+  {
+    fault: "the card declares bearer tokens, and the server requires a password",
+    id: "auth-undeclared",
+    ...changedCard(requiringBearer),
+    ...onOthers(() => answerWith(401, "", { "www-authenticate": 'Basic realm="agents"' })),
+  },
+  {
+    fault: "the given token is rejected",
+    id: "credentials-rejected",
+    options: { credentials: { authorization: "Bearer old" } },
+    ...changedCard(requiringBearer),
+    ...onOthers(() => answerWith(401, "", { "www-authenticate": "Bearer" })),
   },
   {
     fault: "the card requires credentials, and the server does not",
     id: "auth-not-enforced",
-    ...changedCard((card) => ({
-      ...card,
-      securitySchemes: { key: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
-      securityRequirements: [{ schemes: { key: { list: [] } } }],
-    })),
+    ...changedCard(requiringBearer),
   },
   {
     fault: "a proxy limits the size of requests",

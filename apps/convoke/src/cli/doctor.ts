@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   AGENT_ENVIRONMENT,
   AUTH_OPTIONS,
@@ -74,7 +75,11 @@ async function doctor(context: CommandContext): Promise<number> {
   rejectMoreArguments(context);
   const [place] = context.positionals;
   const isAgent = place !== undefined && /^\w+:\/\//.test(place);
-  return isAgent ? doctorAgent(context) : doctorMachine(context, place);
+  if (isAgent) return doctorAgent(context);
+  if (place === undefined || existsSync(place)) return doctorMachine(context, place);
+  throw new UsageError(
+    `"${place}" is neither an address, such as https://agent.example, nor a file.`,
+  );
 }
 
 async function doctorAgent(context: CommandContext): Promise<number> {

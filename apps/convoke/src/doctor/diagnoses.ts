@@ -222,11 +222,6 @@ export const AGENT_DIAGNOSES = {
 
 /** Everything that `convoke doctor` can find on this machine and in this project. */
 export const MACHINE_DIAGNOSES = {
-  "node-too-old": {
-    severity: "problem",
-    why: "Convoke runs TypeScript and SQLite with features of newer versions of Node.",
-    fix: "Install the current version of Node from nodejs.org.",
-  },
   "env-file-unreadable": {
     severity: "problem",
     why: "The settings in .env are not applied.",

@@ -54,7 +54,7 @@ export async function examineAgent(options: ExamineOptions): Promise<Examination
   return { url, verdict: findings.hasProblems ? "problems" : "healthy", findings };
 }
 
-/** Calls every interface. Returns the one that is examined further: the first that works, rather JSON-RPC. */
+/** Calls every interface. Returns the one to examine further: the first that works, preferably JSON-RPC. */
 async function checkInterfaces(
   findings: Findings,
   requests: DoctorRequests,

@@ -60,8 +60,9 @@ function diagnoseUnreachable(
 ): void {
   const id = networkDiagnosis(error);
   if (id === undefined) findings.skip(`${name}: ${describeError(error)}`);
-  else if (id.startsWith("tls-")) findings.diagnose(id, url, describeError(error));
-  else findings.diagnose("interface-dead", url, describeError(error));
+  else if (id.startsWith("tls-") || id === "https-for-http") {
+    findings.diagnose(id, url, describeError(error));
+  } else findings.diagnose("interface-dead", url, describeError(error));
 }
 
 interface Rejected {

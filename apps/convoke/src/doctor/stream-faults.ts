@@ -119,7 +119,7 @@ const ENDS = /^(?:TASK_STATE_)?(?:COMPLETED|FAILED|CANCELED|REJECTED|(?:INPUT|AU
 /** A stream of events, with the times at which they were sent and at which they arrived. */
 class WatchedStream {
   events = 0;
-  /** Whether the agent has said its last word. */
+  /** Whether the last event of the task has arrived. */
   isOver = false;
   error: string | undefined;
   rejection: ReturnType<typeof errorReason>;
@@ -131,10 +131,10 @@ class WatchedStream {
   async read({ body }: HttpAnswer): Promise<void> {
     const decoder = new SseDecoder();
     const bytes = new TextDecoder();
-    let heardAt = performance.now();
+    let lastByteAt = performance.now();
     try {
       for await (const piece of body) {
-        heardAt = performance.now();
+        lastByteAt = performance.now();
         for (const { data } of decoder.push(bytes.decode(piece, { stream: true }))) {
           this.#take(parseJson(data));
         }
@@ -142,7 +142,7 @@ class WatchedStream {
         if (this.isOver) return;
       }
     } finally {
-      this.silenceMs = performance.now() - heardAt;
+      this.silenceMs = performance.now() - lastByteAt;
     }
   }
 
