@@ -12,7 +12,7 @@ export interface Examined {
   readonly findings: Findings;
 }
 
-/** Examines a server as `convoke doctor <url>` does, with the time limits of a test. */
+/** Examines a server as `convoke doctor <url>` does, with time limits for a machine under load. */
 export async function examine(
   url: string,
   options: Partial<ExamineOptions> = {},
@@ -22,6 +22,8 @@ export async function examine(
     url,
     credentials: {},
     text: "hello",
+    timeoutMs: 20_000,
+    slowCardMs: 20_000,
     signal: new AbortController().signal,
     ...options,
   });

@@ -61,7 +61,7 @@ test("every fault of a project is found at once, and no secret is printed", asyn
   expect(ids, stdout).toEqual([
     "credentials-exposed",
     "data-folder-not-writable",
-    "port-in-use",
+    "port-unavailable",
     "agent-broken",
   ]);
   expect(code).toBe(1);
@@ -94,7 +94,7 @@ test("a clock that was never set is found: clock-wrong", async () => {
   expect(diagnoses.map(({ id }) => id)).toEqual(["clock-wrong"]);
 });
 
-test("an agent whose model has no key is found: model-key-missing", async () => {
+test("an agent whose model has no key is found: model-unusable", async () => {
   const convoke = new URL("../../apps/convoke/src/index.ts", import.meta.url).href;
   const folder = aProject({
     "agent.mjs": `import { defineAgent } from ${JSON.stringify(convoke)};
@@ -104,7 +104,7 @@ export default defineAgent({ name: "A", description: "Thinks.", model: "anthropi
   const without = await examine(folder, ["agent.mjs"]);
   const withKey = await examine(folder, ["agent.mjs"], { ANTHROPIC_API_KEY: "very-secret" });
 
-  expect(without.ids, without.stdout).toEqual(["model-key-missing"]);
+  expect(without.ids, without.stdout).toEqual(["model-unusable"]);
   expect(without.stdout).toContain("ANTHROPIC_API_KEY");
   expect(withKey.ids, withKey.stdout).toEqual([]);
   expect(withKey.stdout).not.toContain("very-secret");

@@ -242,10 +242,10 @@ export const MACHINE_DIAGNOSES = {
     why: "convoke serve cannot load the agent.",
     fix: "Correct the file as the message says.",
   },
-  "model-key-missing": {
+  "model-unusable": {
     severity: "problem",
-    why: "The model of the agent rejects every request without a key.",
-    fix: "Set the variable in the environment or in .env.",
+    why: "Without its key and its package, the model of the agent cannot be called.",
+    fix: "Set the variable in the environment or in .env, or install the package, as the message says.",
   },
   "data-folder-not-writable": {
     severity: "problem",
@@ -262,10 +262,10 @@ export const MACHINE_DIAGNOSES = {
     why: "SQLite needs file locks that network file systems do not guarantee, so the database may be damaged.",
     fix: "Set CONVOKE_DATA to a folder on a local disk.",
   },
-  "port-in-use": {
+  "port-unavailable": {
     severity: "problem",
-    why: "Another program listens on this port, so convoke serve cannot start.",
-    fix: "Stop the other program, or choose another port with PORT or --port.",
+    why: "convoke serve cannot listen on this port: another program does, or you are not allowed to.",
+    fix: "Stop the program that uses it, or choose another port above 1023 with PORT or --port.",
   },
   "credentials-exposed": {
     severity: "problem",

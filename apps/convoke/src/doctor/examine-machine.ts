@@ -119,7 +119,12 @@ function nearestExisting(folder: string): string {
 async function checkPort(findings: Findings, { port, host }: ServeSettings): Promise<void> {
   const problem = await portProblem(port, host);
   if (problem === undefined) findings.pass(`Port ${port} is free`);
-  else findings.diagnose("port-in-use", `${host}:${port}`, `it cannot be listened on (${problem})`);
+  else
+    findings.diagnose(
+      "port-unavailable",
+      `${host}:${port}`,
+      `it cannot be listened on (${problem})`,
+    );
 }
 
 /** Loads the agent and starts it for a moment, without a public port and without its data. */
@@ -132,7 +137,7 @@ async function checkAgent(findings: Findings, file: string): Promise<void> {
     await server.close();
     findings.pass(`${file} can be served, and its model has what it needs`);
   } catch (error) {
-    if (error instanceof ModelError) findings.diagnose("model-key-missing", file, error.message);
+    if (error instanceof ModelError) findings.diagnose("model-unusable", file, error.message);
     else findings.diagnose("agent-broken", file, describeError(error));
   }
 }
