@@ -1,7 +1,13 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
-/** A self-signed certificate for localhost that only this process knows. */
-export function selfSigned(): { readonly cert: string; readonly key: string } {
+const DAY_MS = 86_400_000;
+
+/**
+ * A self-signed certificate for localhost that only this process knows.
+ *
+ * @param daysLeft how long it is valid; below 0 if it has expired
+ */
+export function selfSigned(daysLeft = 1): { readonly cert: string; readonly key: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(set(sequence(oid("550403"), utf8("localhost"))));
   const body = sequence(
@@ -9,7 +15,7 @@ export function selfSigned(): { readonly cert: string; readonly key: string } {
     integer(Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ECDSA_SHA256,
     name,
-    sequence(utcTime(-86_400_000), utcTime(86_400_000)),
+    sequence(utcTime(-9 * DAY_MS), utcTime(daysLeft * DAY_MS)),
     name,
     publicKey.export({ type: "spki", format: "der" }),
     tagged(

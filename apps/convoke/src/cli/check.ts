@@ -11,7 +11,6 @@ import {
   type ProbeResult,
   type Report,
   type Section,
-  type WireHeaders,
   checkAgent,
   junitReport,
   meetsLevel,
@@ -20,6 +19,7 @@ import {
 import {
   AGENT_ENVIRONMENT,
   AUTH_OPTIONS,
+  readOrigin,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
@@ -31,7 +31,7 @@ import {
   EXIT,
   UsageError,
 } from "../terminal/command.ts";
-import { readAuth, toRequestParts } from "../connect/auth.ts";
+import { readAuthHeaders } from "../connect/auth.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
 
@@ -141,8 +141,8 @@ async function settingsOf(context: CommandContext): Promise<CheckSettings> {
     slow: text("slow"),
     ask: text("ask"),
     timeoutMs: readSeconds(text("timeout")) * 1000,
-    credentials: await readCredentials(context),
-    allowOrigins: words(text("allow-origin")).map(readOrigin),
+    credentials: await readAuthHeaders(context),
+    allowOrigins: words(text("allow-origin")).map((value) => readOrigin("allow-origin", value)),
     versions: oneOf("a2a-version", text("a2a-version"), VERSIONS),
     bindings: oneOf("binding", text("binding"), BINDINGS),
     only: words(text("only")).map(readId),
@@ -159,24 +159,6 @@ function readSeconds(value: string | undefined): number {
   const seconds = Number(value ?? "20");
   if (seconds > 0 && seconds <= 3600) return seconds;
   throw new UsageError(`--timeout must be a number of seconds up to 3600, not "${value}".`);
-}
-
-/** The credentials as headers. A key in the query would appear in every reported address. */
-async function readCredentials(context: CommandContext): Promise<WireHeaders> {
-  const { headers, query } = await toRequestParts(await readAuth(context), readUrl(context));
-  if (Object.keys(query).length > 0) {
-    throw new UsageError("An --api-key in the query is not supported here; send it as a header.");
-  }
-  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  return Object.fromEntries(entries) as WireHeaders;
-}
-
-function readOrigin(value: string): string {
-  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))
-    return new URL(value).origin;
-  throw new UsageError(
-    `--allow-origin must be an origin such as https://example.com, not "${value}".`,
-  );
 }
 
 function readId(value: string): string {

@@ -15,6 +15,7 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["watch", async () => (await import("./watch.ts")).watchCommand],
   ["cancel", async () => (await import("./cancel.ts")).cancelCommand],
   ["check", async () => (await import("./check.ts")).checkCommand],
+  ["doctor", async () => (await import("./doctor.ts")).doctorCommand],
   ["mcp", async () => (await import("./mcp.ts")).mcpCommand],
   ["acp", async () => (await import("./acp.ts")).acpCommand],
   ["approvals", async () => (await import("./approvals.ts")).approvalsCommands],

@@ -214,6 +214,16 @@ export function readUrl({ positionals }: CommandContext): string {
   );
 }
 
+/** The origin in the value of an option. */
+export function readOrigin(option: string, value: string): string {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) {
+    return new URL(value).origin;
+  }
+  throw new UsageError(
+    `--${option} must be an origin such as https://example.com, not "${value}".`,
+  );
+}
+
 /** The task id in the second argument, if there is one. */
 export function readTaskId({ positionals }: CommandContext): string | undefined {
   const [, taskId, ...more] = positionals;

@@ -159,6 +159,22 @@ export async function toRequestParts(
   return place === "header" ? inHeader(name, value) : inHeader("Cookie", `${name}=${value}`);
 }
 
+/**
+ * The credentials as headers, for commands that report the addresses they call: a key in the query
+ * would appear in the report.
+ */
+export async function readAuthHeaders(
+  context: CommandContext,
+): Promise<Readonly<Record<string, string>>> {
+  const { headers, query } = await toRequestParts(await readAuth(context), readUrl(context));
+  if (Object.keys(query).length > 0) {
+    throw new UsageError("An --api-key in the query is not supported here; send it as a header.");
+  }
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value ?? ""]),
+  );
+}
+
 /** The token for requests that are not A2A. There is no card, so the issuer is the stored or given one. */
 async function accessToken(
   { oauth }: Extract<CommandAuth, { readonly oauth: unknown }>,
