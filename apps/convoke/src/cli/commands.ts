@@ -5,7 +5,9 @@ import type { CommandTable, LoadCommand } from "../terminal/command.ts";
  * demand, so that a server does not wait for what only a chat needs.
  */
 export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
+  ["init", async () => (await import("./init.ts")).initCommand],
   ["serve", async () => (await import("./serve.ts")).serveCommand],
+  ["dev", async () => (await import("./dev.ts")).devCommand],
   ["code", async () => (await import("./code.ts")).codeCommand],
   ["card", async () => (await import("./card.ts")).cardCommand],
   ["chat", async () => (await import("./chat.ts")).chatCommand],
@@ -24,4 +26,5 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["logout", async () => (await import("./credentials.ts")).logoutCommand],
   ["credentials", async () => (await import("./credentials.ts")).credentialsCommand],
   ["keys", async () => (await import("./keys.ts")).keysCommands],
+  ["completion", async () => (await import("./completion.ts")).completionCommands],
 ]);
