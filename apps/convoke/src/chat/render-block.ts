@@ -214,6 +214,8 @@ function approvalLines(approval: Approval, isWhole: boolean, width: number): rea
 /** Agents without words of their own send the arguments as the prompt: one line of them is enough. */
 function promptLines({ prompt, tool, preview }: Approval, width: number): readonly Line[] {
   if (prompt === undefined) return [];
+  // The preview shows the same diff, in colours.
+  if (preview?.kind === "diff" && prompt.startsWith("--- ")) return [];
   const isArguments = JSON.stringify(tool.arguments, undefined, 2).startsWith(prompt);
   // The prompt has the diff once more, for clients that show only text.
   const isDiff = preview?.kind === "diff" && /^(?:---|diff --git) /.test(prompt);
