@@ -7,7 +7,8 @@ import { textOf } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import { OLDER_SUPPORTED, getNode, getTooOldNode, hasPackagedNode } from "./node-versions.ts";
-import { installInto } from "./npm.ts";
+import { initProject, installProject, shareModules, streamFrom } from "./new-project.ts";
+import { installInto, npm } from "./npm.ts";
 import { TSC, packWorkspaces } from "./packages.ts";
 import { type Program, run, start, succeed } from "../harness/program.ts";
 import { foldOf, framesOf } from "./stream-frames.ts";
@@ -37,11 +38,13 @@ export default defineAgent({
 let folder: string;
 /** A folder in which a user has installed Convoke and written an agent. */
 let app: string;
+let tarballs: readonly string[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "convoke-pack-"));
   app = join(folder, "app");
-  await installInto(app, await packWorkspaces(folder));
+  tarballs = await packWorkspaces(folder);
+  await installInto(app, tarballs);
   await writeFile(join(app, "agent.ts"), AGENT);
 }, WITHIN_MS);
 
@@ -137,8 +140,10 @@ test("the packages contain what runs, and neither sources nor tests nor a test r
   const modules = join(app, "node_modules");
   const own = [join(modules, "convoke"), join(modules, "@convoke")];
 
-  const files = (await Promise.all(own.map((path) => readdir(path, { recursive: true })))).flat();
+  const all = (await Promise.all(own.map((path) => readdir(path, { recursive: true })))).flat();
 
+  // The templates of `convoke init` have tests of their own.
+  const files = all.filter((file) => !file.startsWith("templates"));
   expect(files.filter((file) => /\.(test|suite)\.|(^|\/)src(\/|$)|tsbuildinfo/.test(file))).toEqual(
     [],
   );
@@ -212,6 +217,51 @@ test(
   },
   WITHIN_MS,
 );
+
+describe("a new project", () => {
+  test(
+    "streams its first answer soon after convoke init and npm install",
+    async () => {
+      const begin = performance.now();
+      await initProject({ convoke: convoke(), folder: join(folder, "plain"), template: "plain" });
+      await installProject(join(folder, "plain"), tarballs);
+
+      const { text, chunks } = await streamFrom(join(folder, "plain"), "hello world");
+
+      const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+      process.stdout.write(`from convoke init to the first streamed answer: ${seconds} s\n`);
+      expect(text).toBe("You said: hello world");
+      expect(chunks).toBeGreaterThan(2);
+      await checkProject(join(folder, "plain"));
+    },
+    WITHIN_MS,
+  );
+
+  test.each([
+    ["tools", "find_order(order=1001)", "lamp"],
+    ["planner", "trains(message=Rome) and weather(message=Rome)", "21 degrees"],
+  ])(
+    "of the template %s passes its test, type-checks and answers",
+    async (template, message, answer) => {
+      const project = join(folder, template);
+      await initProject({ convoke: convoke(), folder: project, template });
+      await shareModules(join(folder, "plain"), project);
+
+      const { text, chunks } = await streamFrom(project, message);
+
+      expect(text).toContain(answer);
+      expect(chunks).toBeGreaterThan(1);
+      await checkProject(project);
+    },
+    WITHIN_MS,
+  );
+
+  /** The scripts of a project fail if its test or its types do. */
+  async function checkProject(project: string): Promise<void> {
+    expect(await npm(["test"], project)).toMatch(/pass [12]\n/);
+    await npm(["run", "typecheck"], project);
+  }
+});
 
 /**
  * The Nodes to test: the current one, and with `npm run test:pack` the older supported line too.

@@ -158,6 +158,7 @@ const approvalsAnswerCommand: Command = {
     for: {
       type: "string",
       value: "<how long>",
+      choices: LASTING,
       help: `With --approve: ${LASTING.join(", ")} (default: once)`,
     },
     reject: { type: "string", value: "<why>", help: "Reject the call and tell the agent why" },

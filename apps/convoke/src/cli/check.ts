@@ -67,9 +67,15 @@ export const checkCommand: Command = {
     "a2a-version": {
       type: "string",
       value: "<version>",
+      choices: ["0.3", "1.0"],
       help: "Check only interfaces of 0.3 or 1.0",
     },
-    binding: { type: "string", value: "<binding>", help: "Check only jsonrpc, rest or grpc" },
+    binding: {
+      type: "string",
+      value: "<binding>",
+      choices: ["jsonrpc", "rest", "grpc"],
+      help: "Check only jsonrpc, rest or grpc",
+    },
     only: {
       type: "string",
       value: "<ids>",
@@ -78,6 +84,7 @@ export const checkCommand: Command = {
     level: {
       type: "string",
       value: "<level>",
+      choices: ["must", "should", "may"],
       help: "Failures at or above this level set the exit code to 1: must, should or may (default: must)",
     },
     json: { type: "boolean", help: "Print JSON instead of text" },

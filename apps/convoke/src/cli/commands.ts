@@ -5,7 +5,9 @@ import type { CommandTable, LoadCommand } from "../terminal/command.ts";
  * demand, so that a server does not wait for what only a chat needs.
  */
 export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
+  ["init", async () => (await import("./init.ts")).initCommand],
   ["serve", async () => (await import("./serve.ts")).serveCommand],
+  ["dev", async () => (await import("./dev.ts")).devCommand],
   ["card", async () => (await import("./card.ts")).cardCommand],
   ["chat", async () => (await import("./chat.ts")).chatCommand],
   ["send", async () => (await import("./send.ts")).sendCommand],

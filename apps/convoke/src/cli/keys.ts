@@ -32,7 +32,12 @@ const keysCardCommand: Command = {
   ],
   options: {
     out: { type: "string", value: "<file>", help: "The file to write (card-key.json)" },
-    alg: { type: "string", value: "<name>", help: `One of ${ALGORITHMS.join(", ")} (ES256)` },
+    alg: {
+      type: "string",
+      value: "<name>",
+      choices: ALGORITHMS,
+      help: `One of ${ALGORITHMS.join(", ")} (ES256)`,
+    },
   },
   run: keysCard,
 };

@@ -10,7 +10,7 @@ import {
 } from "../terminal/command.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { asStarted } from "../terminal/invocation.ts";
-import { readFileSync } from "node:fs";
+import { packageVersion } from "../terminal/package-version.ts";
 import { parseArgs } from "node:util";
 
 /** The `convoke` command: finds the command, runs it, and returns the exit code. */
@@ -42,7 +42,7 @@ export async function main(
       io.stdout(asStarted(commandHelp(command), io.started));
       return EXIT.done.code;
     }
-    context = parseCommand(command, args, io);
+    context = { ...parseCommand(command, args, io), commands };
     return await command.run(context);
   } catch (error) {
     if (!(error instanceof UsageError)) {
@@ -183,14 +183,12 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }
 
-/** The version of the package. Works from `src` and from `dist`, which have the same depth. */
-function packageVersion(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-}
-
 /** Parses the arguments of a command. Unknown options are usage errors. */
-function parseCommand(command: Command, args: readonly string[], io: CommandIo): CommandContext {
+function parseCommand(
+  command: Command,
+  args: readonly string[],
+  io: CommandIo,
+): Omit<CommandContext, "commands"> {
   const { values, positionals } = parse(command, args);
   return {
     io,

@@ -215,6 +215,7 @@ const pushListCommand: Command = {
     state: {
       type: "string",
       value: "<state>",
+      choices: STATES,
       help: `List those in this state: ${STATES.join(", ")} (default: dead, those that failed)`,
     },
     ...OWNER_OPTION,

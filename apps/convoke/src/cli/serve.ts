@@ -1,8 +1,15 @@
-import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandIo,
+  EXIT,
+  UsageError,
+} from "../terminal/command.ts";
+import type { ServeRequest } from "../host/run-server.ts";
 import { asStarted } from "../terminal/invocation.ts";
 
 /** The environment variables of `convoke serve`, which host/settings.ts reads. */
-const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
+export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PORT: "The port to listen on (3000)",
   BIND_HOST:
     "The address to listen on; any other than loopback requires authentication (127.0.0.1)",
@@ -36,6 +43,25 @@ const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_LOG_FORMAT: "pretty, json, or auto: pretty on a terminal, json elsewhere (auto)",
 };
 
+/** The options of `convoke serve` and `convoke dev`. */
+export const SERVE_OPTIONS: Command["options"] = {
+  port: {
+    type: "string",
+    value: "<number>",
+    help: "The port to listen on; 0 picks a free one (PORT, 3000)",
+  },
+  data: {
+    type: "string",
+    value: "<folder>",
+    help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id>)',
+  },
+  config: {
+    type: "string",
+    value: "<file>",
+    help: "The file with settings that are code (convoke.config.ts, if there is one)",
+  },
+};
+
 export const serveCommand: Command = {
   name: "serve",
   summary: "Serve an agent, or the built-in demo",
@@ -46,28 +72,12 @@ export const serveCommand: Command = {
     "convoke serve agent.ts --data /var/lib/my-agent",
     "CONVOKE_TOKEN=secret BIND_HOST=0.0.0.0 convoke serve agent.ts",
   ],
-  options: {
-    port: {
-      type: "string",
-      value: "<number>",
-      help: "The port to listen on; 0 picks a free one (PORT, 3000)",
-    },
-    data: {
-      type: "string",
-      value: "<folder>",
-      help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id>)',
-    },
-    config: {
-      type: "string",
-      value: "<file>",
-      help: "The file with settings that are code (convoke.config.ts, if there is one)",
-    },
-  },
+  options: SERVE_OPTIONS,
   environment: SERVE_ENVIRONMENT,
   more: `These variables, and those of your agent, can also be in a file .env in the current folder;
 variables that are already set take precedence.
 
-To restart whenever a file changes: node --watch node_modules/.bin/convoke serve agent.ts`,
+To reload whenever a source changes: convoke dev agent.ts`,
   run: serve,
 };
 
@@ -81,15 +91,19 @@ async function serve(context: CommandContext): Promise<number> {
   }
   // Loaded on demand, so that other commands start faster.
   const { runServer } = await import("../host/run-server.ts");
+  return orNotStarted(io, () => runServer({ file: positionals[0], ...readServeOptions(context) }));
+}
+
+/** The options of a server on the command line. */
+export function readServeOptions({ io, text }: CommandContext): Omit<ServeRequest, "file"> {
+  return { port: text("port"), data: text("data"), config: text("config"), io };
+}
+
+/** Runs a server. If it cannot start, the reason is printed. Returns the exit code. */
+export async function orNotStarted(io: CommandIo, run: () => Promise<void>): Promise<number> {
   const { StartError } = await import("../host/config.ts");
   try {
-    await runServer({
-      file: positionals[0],
-      port: context.text("port"),
-      data: context.text("data"),
-      config: context.text("config"),
-      io,
-    });
+    await run();
     return EXIT.done.code;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;

@@ -37,6 +37,7 @@ export const tasksCommand: Command = {
     state: {
       type: "string",
       value: "<state>",
+      choices: STATES,
       help: `Only tasks in this state: ${STATES.join(", ")}`,
     },
     limit: {

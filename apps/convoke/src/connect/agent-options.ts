@@ -35,11 +35,13 @@ export const AGENT_OPTIONS = {
   binding: {
     type: "string",
     value: "<name>",
+    choices: ["jsonrpc", "rest", "grpc"],
     help: "Use jsonrpc, rest or grpc; separate several with commas, preferred first",
   },
   "a2a-version": {
     type: "string",
     value: "<version>",
+    choices: ["0.3", "1.0"],
     help: "Use A2A 0.3 or 1.0 (default: the newest that the agent offers)",
   },
   allow: {

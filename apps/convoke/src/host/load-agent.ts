@@ -79,9 +79,7 @@ export const demoAgent = defineAgent({
 /** The default export of a file, or the demo agent. */
 export async function loadAgent(file: string | undefined): Promise<Agent> {
   if (file === undefined) return demoAgent;
-  const path = resolve(file);
-  const isFile = existsSync(path) && statSync(path).isFile();
-  if (!isFile) throw new StartError(`There is no file ${file}.`);
+  const path = agentPath(file);
   const agent = await defaultExport(path).catch((error: unknown) => {
     throw new StartError(`${file} could not be loaded. ${adviceFor(error)}`, { cause: error });
   });
@@ -89,6 +87,14 @@ export async function loadAgent(file: string | undefined): Promise<Agent> {
   throw new StartError(
     `${file} must export an agent: export default defineAgent({ name, description, run })`,
   );
+}
+
+/** The absolute path of an agent's file, which must exist. */
+export function agentPath(file: string): string {
+  const path = resolve(file);
+  const isFile = existsSync(path) && statSync(path).isFile();
+  if (!isFile) throw new StartError(`There is no file ${file}.`);
+  return path;
 }
 
 async function defaultExport(path: string): Promise<unknown> {

@@ -23,25 +23,42 @@ export interface ServeRequest {
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
+  /** Set if this server may replace another one. */
+  readonly handover?: Handover;
+}
+
+/** How a server takes over from one that runs an older version of the agent. */
+export interface Handover {
+  /** This is not the first server: the address is known to the user. */
+  readonly isReload: boolean;
+  /** Resolves when the port and the data folder are free. The agent is loaded by then. */
+  readonly loaded: () => Promise<void>;
+  readonly listening: (port: number) => void;
 }
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
-export async function runServer({ file, port, data, config, io }: ServeRequest): Promise<void> {
+export async function runServer(request: ServeRequest): Promise<void> {
+  const { file, port, data, config, io, handover } = request;
   loadEnvFile();
   const flags = { file, port, data, started: io.started };
   const settings = readSettings(flags, io.env, await loadConfig(config));
   const agent = await loadAgent(file);
+  await handover?.loaded();
   const server = await start({ agent, settings, flags, io });
+  handover?.listening(server.port);
+  const isReload = handover?.isReload === true;
   io.stdout(
-    banner({
-      name: agent.info.name,
-      program: io.started.program,
-      url: server.url,
-      folder: server.folder,
-      recovered: server.recovered,
-      isDemo: file === undefined,
-      needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
-    }),
+    isReload
+      ? `${agent.info.name} is reloaded.\n`
+      : banner({
+          name: agent.info.name,
+          program: io.started.program,
+          url: server.url,
+          folder: server.folder,
+          recovered: server.recovered,
+          isDemo: file === undefined,
+          needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
+        }),
   );
   if (!io.signal.aborted) await once(io.signal, "abort");
   const isDone = announceStop(settings.drainMs, io);

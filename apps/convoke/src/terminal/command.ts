@@ -31,6 +31,8 @@ export interface CommandOption {
   readonly multiple?: true;
   /** The placeholder for the value in the help, for example `<id>`. */
   readonly value?: string;
+  /** Common or all values, which the shell offers. The command itself checks the value. */
+  readonly choices?: readonly string[];
   readonly help: string;
 }
 
@@ -44,6 +46,8 @@ export interface CommandContext {
   readonly texts: (option: string) => readonly string[];
   /** Whether a boolean option was given. */
   readonly flag: (option: string) => boolean;
+  /** All commands, for one that describes the others. */
+  readonly commands: CommandTable;
 }
 
 /** A command of `convoke`. */
