@@ -20,6 +20,8 @@ export const SYSTEM_PROGRAMS = {
   },
   /** Isolates the commands of the coding agent. The product finds it with the same variable. */
   bubblewrap: { variable: "CONVOKE_BWRAP", commands: ["bwrap"], debian: "bubblewrap" },
+  /** A shell whose completion is tested. */
+  fish: { variable: "FISH_PATH", commands: ["fish"], debian: "fish" },
   git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
   /** Searches files. The coding agent uses it if it is there, under the same variable. */
   ripgrep: { variable: "CONVOKE_RG", commands: ["rg"], debian: "ripgrep" },
@@ -29,6 +31,8 @@ export const SYSTEM_PROGRAMS = {
   strace: { variable: "STRACE_PATH", commands: ["strace"], debian: "strace" },
   /** A terminal whose screen can be read. */
   tmux: { variable: "TMUX_PATH", commands: ["tmux"], debian: "tmux" },
+  /** A shell whose completion is tested. */
+  zsh: { variable: "ZSH_PATH", commands: ["zsh"], debian: "zsh" },
 } as const satisfies Readonly<Record<string, SystemProgram>>;
 
 export type ProgramName = keyof typeof SYSTEM_PROGRAMS;

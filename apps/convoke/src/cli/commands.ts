@@ -23,4 +23,5 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["logout", async () => (await import("./credentials.ts")).logoutCommand],
   ["credentials", async () => (await import("./credentials.ts")).credentialsCommand],
   ["keys", async () => (await import("./keys.ts")).keysCommands],
+  ["completion", async () => (await import("./completion.ts")).completionCommands],
 ]);
