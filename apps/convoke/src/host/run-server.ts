@@ -28,7 +28,7 @@ export interface ServeRequest {
 }
 
 /** How a server takes over from one that runs an older version of the agent. */
-export interface Handover {
+interface Handover {
   /** This is not the first server: the address is known to the user. */
   readonly isReload: boolean;
   /** Resolves when the port and the data folder are free. The agent is loaded by then. */
@@ -40,7 +40,8 @@ export interface Handover {
 export async function runServer(request: ServeRequest): Promise<void> {
   const { file, port, data, config, io, handover } = request;
   loadEnvFile();
-  const flags = { file, port, data, started: io.started };
+  const command = handover === undefined ? "serve" : "dev";
+  const flags = { command, file, port, data, started: io.started } as const;
   const settings = readSettings(flags, io.env, await loadConfig(config));
   const agent = await loadAgent(file);
   await handover?.loaded();
@@ -61,9 +62,9 @@ export async function runServer(request: ServeRequest): Promise<void> {
         }),
   );
   if (!io.signal.aborted) await once(io.signal, "abort");
-  const isDone = announceStop(settings.drainMs, io);
+  const isDone = handover === undefined ? announceStop(settings.drainMs, io) : undefined;
   await server.close({ drainMs: settings.drainMs });
-  isDone();
+  isDone?.();
 }
 
 /** A server without work stops before anybody would wonder. */
