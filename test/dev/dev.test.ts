@@ -1,7 +1,8 @@
 import { connect } from "convoke";
 import { renameSync, writeFileSync } from "node:fs";
+import { type AddressInfo, type Server, createServer } from "node:net";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Program } from "../harness/program.ts";
 import { writeAgent } from "../start/agent-file.ts";
 import { serveConvoke, startConvoke } from "../start/convoke-process.ts";
@@ -98,13 +99,25 @@ test("an agent that cannot be loaded at first starts as soon as it can, and Ctrl
   expect(stdout).toContain("Greeter is ready.");
 });
 
-test("a file that does not exist is an error, not something to wait for", async () => {
+test("a missing file and a port in use are errors, not something to wait for", async () => {
   const cwd = temporaryFolder();
+  writeAgent(cwd, greeter("Hello"));
+  const other = await new Promise<Server>((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => resolve(server));
+  });
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
 
   const named = await startConvoke({ cwd, args: ["dev", "nothing.ts"] }).ended;
+  const inUse = await startConvoke({ cwd, args: ["dev", "agent.mts", "--port", String(port)] })
+    .ended;
   const unnamed = await startConvoke({ cwd, args: ["dev"] }).ended;
 
   expect([named.code, named.stderr]).toEqual([5, "There is no file nothing.ts.\n"]);
+  expect([inUse.code, inUse.stderr]).toEqual([
+    5,
+    `Port ${port} is in use. Try: npx convoke dev agent.mts --port ${port + 1}\n`,
+  ]);
   expect([unnamed.code, unnamed.stderr]).toEqual([
     2,
     "There is no agent.ts here: name the file of your agent. See: npx convoke dev --help\n",

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
 import { SERVE_ENVIRONMENT, SERVE_OPTIONS, orNotStarted, readServeOptions } from "./serve.ts";
 
@@ -37,12 +37,11 @@ async function dev(context: CommandContext): Promise<number> {
   }
   const { agentPath } = await import("../host/load-agent.ts");
   const { Supervisor } = await import("../dev/supervisor.ts");
-  return orNotStarted(io, async () => {
-    agentPath(file);
-    const args = Object.keys(SERVE_OPTIONS).flatMap((option) => {
-      const value = context.text(option);
-      return value === undefined ? [] : [`--${option}`, value];
-    });
-    await new Supervisor(["dev", file, ...args], io).run();
+  const args = Object.keys(SERVE_OPTIONS).flatMap((option) => {
+    const value = context.text(option);
+    return value === undefined ? [] : [`--${option}`, value];
   });
+  return orNotStarted(io, () =>
+    new Supervisor(realpathSync(agentPath(file)), ["dev", file, ...args], io).run(),
+  );
 }

@@ -100,11 +100,13 @@ export function readServeOptions({ io, text }: CommandContext): Omit<ServeReques
 }
 
 /** Runs a server. If it cannot start, the reason is printed. Returns the exit code. */
-export async function orNotStarted(io: CommandIo, run: () => Promise<void>): Promise<number> {
+export async function orNotStarted(
+  io: CommandIo,
+  run: () => Promise<number | void>,
+): Promise<number> {
   const { StartError } = await import("../host/config.ts");
   try {
-    await run();
-    return EXIT.done.code;
+    return (await run()) ?? EXIT.done.code;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     io.stderr(`${asStarted(error.message, io.started)}\n`);

@@ -24,6 +24,10 @@ export class SourceWatcher {
     known?.names.add(basename(path));
   }
 
+  has(path: string): boolean {
+    return this.#folders.get(dirname(path))?.names.has(basename(path)) === true;
+  }
+
   /** Resolves at the first change after the last call of `forget`. */
   get changed(): Promise<void> {
     return this.#change.promise;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
-import type { CommandIo } from "../terminal/command.ts";
+import { type CommandIo, EXIT } from "../terminal/command.ts";
 import { DEV_SERVER, type DevMessage, START } from "./dev-server.ts";
 import { SourceWatcher } from "./source-watcher.ts";
 
@@ -10,27 +10,34 @@ import { SourceWatcher } from "./source-watcher.ts";
  * one still serves; then the old one stops, and the new one takes over its port and its tasks.
  */
 export class Supervisor {
+  readonly #agent: string;
   readonly #args: readonly string[];
   readonly #io: CommandIo;
   readonly #sources = new SourceWatcher();
-  readonly #stopped: Promise<unknown>;
+  /** The exit code, when nothing is left to do. */
+  readonly #stopped: Promise<number>;
+  readonly #failed = Promise.withResolvers<number>();
   #port: number | undefined;
   #serving: ServerProcess | undefined;
   #loading: ServerProcess | undefined;
 
-  constructor(args: readonly string[], io: CommandIo) {
+  /** `agent` is the real path of the agent's file, and `args` are those of `convoke`. */
+  constructor(agent: string, args: readonly string[], io: CommandIo) {
+    this.#agent = agent;
     this.#args = args;
     this.#io = io;
-    this.#stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, "abort");
+    const aborted = io.signal.aborted ? Promise.resolve() : once(io.signal, "abort");
+    this.#stopped = Promise.race([aborted.then(() => EXIT.done.code), this.#failed.promise]);
     this.#sources.add(resolve(".env"));
   }
 
-  /** Resolves when the user has stopped it. */
-  async run(): Promise<void> {
+  /** Resolves to the exit code when the user has stopped it, or if it cannot start at all. */
+  async run(): Promise<number> {
     try {
-      while (!this.#io.signal.aborted) {
+      for (;;) {
         await this.#load();
-        await Promise.race([this.#sources.changed, this.#stopped]);
+        const code = await Promise.race([this.#stopped, this.#sources.changed]);
+        if (code !== undefined) return code;
       }
     } finally {
       this.#sources.close();
@@ -46,16 +53,11 @@ export class Supervisor {
     this.#loading = next;
     const { changed } = this.#sources;
     await Promise.race([next.loaded, next.ended, changed, this.#stopped]);
-    if (next.isLoaded) {
-      this.#loading = undefined;
-      await this.#serving?.stop();
-      this.#serving = next;
-      next.start();
-    } else if (next.isEnded) {
-      this.#waitForChange(this.#serving !== undefined);
-    } else {
-      next.kill();
-    }
+    this.#loading = undefined;
+    if (!next.isLoaded) return next.kill();
+    await this.#serving?.stop();
+    this.#serving = next;
+    next.start();
   }
 
   #startProcess(): ServerProcess {
@@ -65,16 +67,19 @@ export class Supervisor {
       if (message.kind === "source") this.#sources.add(message.path);
       if (message.kind === "listening") this.#port = message.port;
     });
-    void started.ended.then(() => {
-      if (this.#serving !== started || started.isStopping || this.#io.signal.aborted) return;
-      this.#serving = undefined;
-      this.#waitForChange(false);
+    void started.ended.then((code) => {
+      if (!started.isStopping && !this.#io.signal.aborted) this.#explainEnd(started, code);
     });
     return started;
   }
 
-  #waitForChange(isServing: boolean): void {
-    const old = isServing ? "The previous version keeps running. " : "";
+  /** A process ended by itself, and has printed why. */
+  #explainEnd(ended: ServerProcess, code: number): void {
+    if (this.#serving === ended) this.#serving = undefined;
+    // The reason is not in the sources: for example, the port is in use.
+    const isHopeless = ended.isLoaded || !this.#sources.has(this.#agent);
+    if (this.#port === undefined && isHopeless) return this.#failed.resolve(code);
+    const old = this.#serving === undefined ? "" : "The previous version keeps running. ";
     this.#io.stderr(`${old}Waiting for a change of the sources.\n`);
   }
 }
@@ -82,9 +87,9 @@ export class Supervisor {
 /** A process that serves or is about to. */
 class ServerProcess {
   readonly loaded: Promise<void>;
-  readonly ended: Promise<void>;
+  /** Resolves to the exit code. */
+  readonly ended: Promise<number>;
   isLoaded = false;
-  isEnded = false;
   isStopping = false;
   readonly #child: ChildProcess;
 
@@ -100,10 +105,7 @@ class ServerProcess {
       loaded.resolve();
     });
     this.ended = new Promise((resolve) => {
-      this.#child.once("exit", () => {
-        this.isEnded = true;
-        resolve();
-      });
+      this.#child.once("exit", (code) => resolve(code ?? EXIT.notStarted.code));
     });
   }
 
@@ -121,6 +123,7 @@ class ServerProcess {
 
   /** For one that does not serve yet. */
   kill(): void {
+    this.isStopping = true;
     this.#child.kill("SIGKILL");
   }
 }

@@ -29,7 +29,7 @@ export interface ServeRequest {
 }
 
 /** How a server takes over from one that runs an older version of the agent. */
-export interface Handover {
+interface Handover {
   /** This is not the first server: the address is known to the user. */
   readonly isReload: boolean;
   /** Resolves when the port and the data folder are free. The agent is loaded by then. */
@@ -41,7 +41,8 @@ export interface Handover {
 export async function runServer(request: ServeRequest): Promise<void> {
   const { file, port, data, config, io, handover } = request;
   loadEnvFile();
-  const flags = { file, port, data, started: io.started };
+  const command = handover === undefined ? "serve" : "dev";
+  const flags = { command, file, port, data, started: io.started } as const;
   const settings = readSettings(flags, io.env, await loadConfig(config));
   const agent = await loadAgent(file);
   await handover?.loaded();
@@ -61,19 +62,19 @@ export async function runServer(request: ServeRequest): Promise<void> {
           needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
         }),
   );
-  await stopOnSignal(server, settings, io);
+  await stopOnSignal(server, { ...settings, isQuiet: handover !== undefined }, io);
 }
 
-/** Resolves when the server was stopped by a signal. */
+/** Resolves when the server was stopped by a signal. Unless it is quiet, it says that it stops. */
 export async function stopOnSignal(
   server: AgentServer,
-  { drainMs }: Pick<ServeSettings, "drainMs">,
+  { drainMs, isQuiet = false }: Pick<ServeSettings, "drainMs"> & { readonly isQuiet?: boolean },
   io: CommandIo,
 ): Promise<void> {
   if (!io.signal.aborted) await once(io.signal, "abort");
-  const isDone = announceStop(drainMs, io);
+  const isDone = isQuiet ? undefined : announceStop(drainMs, io);
   await server.close({ drainMs });
-  isDone();
+  isDone?.();
 }
 
 /** A server without work stops before anybody would wonder. */

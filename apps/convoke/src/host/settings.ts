@@ -65,8 +65,8 @@ export interface ServeSettings {
 }
 
 export interface ServeFlags {
-  /** The command that starts the server. Default `serve`. */
-  readonly command?: "code";
+  /** The command that serves, for hints. Default `serve`. */
+  readonly command?: "serve" | "dev" | "code";
   readonly file?: string | undefined;
   readonly port?: string | undefined;
   readonly data?: string | undefined;
@@ -76,14 +76,14 @@ export interface ServeFlags {
 
 /** The command line that starts the same server with other settings; `asStarted` names the program. */
 function startLine(flags: ServeFlags, change: { env?: string; port?: number }): string {
-  const { file, data, started } = flags;
+  const { command = "serve", file, data, started } = flags;
   const port = change.port === undefined ? flags.port : String(change.port);
   const env = change.env === undefined ? "" : `${change.env} `;
   // The last flag counts, so a script that sets the port itself is corrected too.
   const more = change.port === undefined ? "" : ` -- --port ${change.port}`;
   if (started?.script !== undefined) return `${env}${started.script}${more}`;
   const words = [
-    flags.command ?? "serve",
+    command,
     ...(file === undefined ? [] : [file]),
     ...(port === undefined ? [] : ["--port", port]),
     ...(data === undefined ? [] : ["--data", data]),

@@ -12,9 +12,7 @@ const ORDER = {
 } as const;
 
 /** What the schema describes: arguments are checked before a tool runs. */
-interface OrderInput {
-  readonly order: string;
-}
+type OrderInput = { readonly order: string };
 
 const findOrder = tool({
   name: "find_order",
