@@ -58,7 +58,7 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.ts", "apps/*/src/**/*.test.ts", ...TIDY],
           // They leave nothing behind, so one worker runs many files: half the time.
           isolate: false,
-          setupFiles: ["test/property-runs.ts"],
+          setupFiles: ["test/unit-setup.ts"],
         },
       },
       {

@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 
 /** The modules that may open connections, and why. All others use the egress. */
 const ALLOWED: Readonly<Record<string, string>> = {
+  "apps/convoke/src/dev/dev-server.ts": "it observes which modules are loaded, and loads none",
   "packages/egress/src/": "it is the way out, in Node and in browsers",
   "packages/server/src/node/port.ts": "it listens and never connects",
   "packages/client/src/loopback-redirect/": "it listens for the browser of a sign-in",

@@ -108,7 +108,8 @@ export async function startServer({ agent, settings, flags, io }: Start): Promis
   try {
     return await serve(agent, {
       ...options,
-      ...(file !== undefined && command === undefined && { source: resolve(file) }),
+      // The file of the coding agent is a workspace, which is not what identifies it.
+      ...(file !== undefined && command !== "code" && { source: resolve(file) }),
       logger: createLogger({ level: logLevel, isForPeople }, io.stderr),
       onFatal: (error) => {
         io.stderr(`${explainFatal(error)}\n`);

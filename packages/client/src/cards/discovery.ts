@@ -142,6 +142,11 @@ type Fetch = typeof globalThis.fetch;
 /** The cards of this process, shared by all connections that use the client's own HTTP. */
 const SHARED_CACHE = new DocumentCache();
 
+/** Forgets them all. In tests, another agent may get the port of one that has stopped. */
+export function forgetCards(): void {
+  SHARED_CACHE.clear();
+}
+
 /** A card fetched by the caller's own `fetch` is visible to that function alone. */
 const CACHES = new WeakMap<Fetch, DocumentCache>();
 
