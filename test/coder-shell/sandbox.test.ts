@@ -109,16 +109,16 @@ describe("in the sandbox", () => {
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once("listening", resolve));
     const { port } = server.address() as { readonly port: number };
-    const hidden = join(process.cwd(), "package.json");
+    const hidden = "/etc/passwd";
     const line = `cat < /dev/tcp/127.0.0.1/${port}; cat ${hidden}`;
 
     const off = await (await aSandboxedShell({ hidden: [hidden] })).run(line);
     const on = await (await aSandboxedShell({ network: true })).run(line);
 
     expect(off.result.output).not.toContain("hello");
-    expect(off.result.output).not.toContain("workspaces");
+    expect(off.result.output).not.toContain("root:");
     expect(on.result.output).toContain("hello");
-    expect(on.result.output).toContain("workspaces");
+    expect(on.result.output).toContain("root:");
   });
 
   test("the other processes of the system are not visible, and no rights can be gained", async () => {

@@ -9,9 +9,9 @@ import { growTree } from "./a-random-tree.ts";
 import { TestWorkspace } from "./a-workspace.ts";
 
 /** How many random trees are compared. `npm run test:coder` compares more. */
-const TREES = Number(process.env["CONVOKE_SEARCH_TREES"] ?? 15);
+const TREES = Number(process.env["CONVOKE_SEARCH_TREES"] ?? 6);
 
-const TIMEOUT_MS = 60_000 * Math.max(1, TREES / 15);
+const TIMEOUT_MS = 60_000 * Math.max(1, TREES / 6);
 
 async function aRandomWorkspace(seed: number, ignoreFiles: readonly string[]) {
   const folder = temporaryFolder();

@@ -245,7 +245,7 @@ describe("a new project", () => {
     ["planner", "trains(message=Rome) and weather(message=Rome)", "21 degrees"],
   ] as const;
 
-  test.each(IS_WHOLE ? templates : templates.slice(0, 1))(
+  test.each(IS_WHOLE ? templates : [])(
     "of the template %s passes its test, type-checks and answers",
     async (template, message, answer) => {
       const project = join(folder, template);

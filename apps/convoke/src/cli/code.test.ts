@@ -68,7 +68,8 @@ describe("convoke code", () => {
     [[], { CODER_AGENT_PORT: "high" }, "CODER_AGENT_PORT must be a number from 0 to 65535"],
   ] as const)("%j with %j does not start", async (args, env, problem) => {
     const folder = aFolder();
-    const { code, stderr } = await serveCode(args, { CODER_AGENT_WORKSPACE_PATH: folder, ...env });
+    const place = { CODER_AGENT_WORKSPACE_PATH: folder, CODER_AGENT_PORT: "0" };
+    const { code, stderr } = await serveCode(args, { ...place, ...env });
 
     expect(stderr).toContain(problem);
     expect(code).toBe(5);
