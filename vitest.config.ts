@@ -72,7 +72,7 @@ export default defineConfig({
     ],
     reporters: ["default", new NotRun(), new RequirementRecord()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
-    maxWorkers: 5,
+    maxWorkers: 6,
     // A liveness bound on a slow machine, not a performance claim.
     testTimeout: 30_000,
     hookTimeout: 30_000,
