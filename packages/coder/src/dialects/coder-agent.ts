@@ -13,6 +13,7 @@ import type { CoderEvent, CoderToolCall } from "../events/coder-event.ts";
 import { CoderAgentEvent } from "./coder-agent-event.ts";
 import {
   type CoderDialect,
+  type DialectEvent,
   type EventScope,
   outputUpdate,
   statusUpdate,
@@ -81,12 +82,10 @@ function isReply(part: Message["parts"][number]): boolean {
   );
 }
 
-function encode(event: CoderEvent, scope: EventScope): ReturnType<CoderDialect["encode"]> {
+function encode(event: DialectEvent, scope: EventScope): ReturnType<CoderDialect["encode"]> {
   switch (event.kind) {
     case "task":
       return [event.task];
-    case "artifact":
-      return [event.event];
     case "output":
       return [outputUpdate(scope, event)];
     case "state":

@@ -34,8 +34,11 @@ export interface EventScope {
   readonly messageId: string;
 }
 
+/** The events that dialects write differently. Artifacts are the same in all of them. */
+export type DialectEvent = Exclude<CoderEvent, { kind: "artifact" }>;
+
 /** Writes an event in a dialect. An empty list leaves it out. */
-type EncodeEvent = (event: CoderEvent, scope: EventScope) => readonly PublicEvent[];
+type EncodeEvent = (event: DialectEvent, scope: EventScope) => readonly PublicEvent[];
 
 /** One format of a coding agent's events. */
 export interface CoderDialect extends Pick<Dialect, "uri" | "isUsedBy"> {
@@ -150,12 +153,14 @@ class EncodedStream implements DialectStream {
   }
 
   next(event: AgentEvent, seq: number): readonly PublicEvent[] {
-    return [...this.#fold.next(event, seq)].flatMap(([one, scope]) => this.#encode(one, scope));
+    return [...this.#fold.next(event, seq)].flatMap(([one, scope]) =>
+      one.kind === "artifact" ? [one.event] : this.#encode(one, scope),
+    );
   }
 }
 
 /** A message of the history, or the event that it is made of. */
-type Kept = Message | readonly [CoderEvent, EventScope];
+type Kept = Message | readonly [DialectEvent, EventScope];
 
 /**
  * A task whose history has everything that its streams showed: texts as a whole, and each tool call
@@ -182,6 +187,9 @@ class EncodedSnapshot implements DialectSnapshot {
         for (const message of event.task.history ?? []) {
           this.#kept.set(`message ${message.messageId}`, message);
         }
+        return;
+      case "artifact":
+        // The task has its artifacts.
         return;
       case "state":
         if (event.message !== undefined) this.#kept.set(scope.messageId, event.message);

@@ -2,6 +2,7 @@ import { type DataPart, EXTENSIONS, type Metadata, textPart } from "@convoke/pro
 import type { CoderEvent, CoderToolCall } from "../events/coder-event.ts";
 import {
   type CoderDialect,
+  type DialectEvent,
   type EventScope,
   outputUpdate,
   statusUpdate,
@@ -30,12 +31,10 @@ export const coderExtension: CoderDialect = {
   },
 };
 
-function encode(event: CoderEvent, scope: EventScope): ReturnType<CoderDialect["encode"]> {
+function encode(event: DialectEvent, scope: EventScope): ReturnType<CoderDialect["encode"]> {
   switch (event.kind) {
     case "task":
       return [event.task];
-    case "artifact":
-      return [event.event];
     case "output":
       return [outputUpdate(scope, event)];
     case "state": {

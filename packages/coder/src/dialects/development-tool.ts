@@ -1,8 +1,14 @@
 import { CODER_DIALECTS, type ApprovalOption, type Metadata, textPart } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import { type EditDetails, fileNameOf } from "../events/call-details.ts";
-import type { CoderEvent, CoderToolCall } from "../events/coder-event.ts";
-import { type CoderDialect, type EventScope, statusUpdate, textField } from "./coder-dialect.ts";
+import type { CoderToolCall } from "../events/coder-event.ts";
+import {
+  type CoderDialect,
+  type DialectEvent,
+  type EventScope,
+  statusUpdate,
+  textField,
+} from "./coder-dialect.ts";
 import { resultText } from "./event-messages.ts";
 
 const { developmentTool: uri } = CODER_DIALECTS;
@@ -29,12 +35,10 @@ export const developmentTool: CoderDialect = {
 
 type Kind = "TOOL_CALL_UPDATE" | "TEXT_CONTENT" | "STATE_CHANGE" | "THOUGHT";
 
-function encode(event: CoderEvent, scope: EventScope): ReturnType<CoderDialect["encode"]> {
+function encode(event: DialectEvent, scope: EventScope): ReturnType<CoderDialect["encode"]> {
   switch (event.kind) {
     case "task":
       return [event.task];
-    case "artifact":
-      return [event.event];
     case "tool-call":
     case "confirmation":
     case "output": {

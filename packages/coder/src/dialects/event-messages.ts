@@ -1,8 +1,14 @@
 import { CODER_DIALECTS, type Metadata, type TaskState, invalidParams } from "@convoke/protocol";
-import type { CoderEvent, CoderToolCall, ToolCallStatus } from "../events/coder-event.ts";
+import type { CoderToolCall, ToolCallStatus } from "../events/coder-event.ts";
 import type { AgentSettings } from "../events/settings.ts";
 import { CoderAgentEvent } from "./coder-agent-event.ts";
-import { type CoderDialect, type EventScope, statusUpdate, textField } from "./coder-dialect.ts";
+import {
+  type CoderDialect,
+  type DialectEvent,
+  type EventScope,
+  statusUpdate,
+  textField,
+} from "./coder-dialect.ts";
 
 /** Asks for the approval of a tool call, or for the answer to its question. */
 export interface ToolCallConfirmation {
@@ -98,7 +104,6 @@ export const eventMessages: CoderDialect = {
   uri: CODER_DIALECTS.events,
   description: "Events of the coding agent, each as one JSON object.",
   encode: (event, scope) => {
-    if (event.kind === "artifact") return [event.event];
     const data = messageOf(event);
     if (data === undefined) return [];
     const final = event.kind === "state" && event.final;
@@ -122,7 +127,7 @@ export const eventMessages: CoderDialect = {
   },
 };
 
-function messageOf(event: CoderEvent): CoderAgentMessage | undefined {
+function messageOf(event: DialectEvent): CoderAgentMessage | undefined {
   switch (event.kind) {
     case "state": {
       const text = event.message?.parts.find((part) => part.kind === "text")?.text;
