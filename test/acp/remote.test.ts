@@ -33,7 +33,7 @@ async function onlyTask(remote: RemoteAgent): Promise<Task> {
   return remote.get(task?.id ?? "");
 }
 
-const WRITE = calls("write_file", { path: "/work/a.ts", content: "two\n" }, "c1");
+const WRITE = calls("write_file", { path: "/project/a.ts", content: "two\n" }, "c1");
 const RUN = calls("run_command", { command: "ls" }, "c2");
 
 test("a task goes on when the editor dies, and a loaded session shows its result", async () => {
@@ -85,7 +85,7 @@ test("a session that is loaded again replaces the one before, and can be cancele
   expect(await prompt).toEqual({ stopReason: "cancelled" });
   await workspace.running.promise;
   expect(editor.permissions).toHaveLength(3);
-  expect(workspace.files.get("/work/a.ts")).toBe("two\n");
+  expect(workspace.files.get("/project/a.ts")).toBe("two\n");
   await stop();
   const next = editor.prompt(sessionId, "hello");
   await editor.cancel(sessionId);
@@ -113,7 +113,7 @@ test("a decision is sent when it is made, and a permission that was decided else
 
   expect(await prompt).toMatchObject({ stopReason: "end_turn" });
   expect(editor.permissions).toHaveLength(2);
-  expect(workspace.files.get("/work/a.ts")).toBe("two\n");
+  expect(workspace.files.get("/project/a.ts")).toBe("two\n");
   expect(workspace.commands).toEqual(["ls"]);
   expect(editor.text("agent_message_chunk")).toBe("Done.");
 });

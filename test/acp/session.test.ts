@@ -125,13 +125,13 @@ describe("a prompt", () => {
     await editor.prompt(sessionId, [
       { type: "text", text: "look" },
       { type: "image", mimeType: "image/png", data: "iVBORw0K" },
-      { type: "resource_link", name: "a.txt", uri: "file:///work/a.txt" },
-      { type: "resource", resource: { uri: "file:///work/b.txt", text: "inside b" } },
+      { type: "resource_link", name: "a.txt", uri: "file:///project/a.txt" },
+      { type: "resource", resource: { uri: "file:///project/b.txt", text: "inside b" } },
     ]);
 
     const answer = editor.text("agent_message_chunk");
     expect(answer).toContain("iVBORw0K");
-    expect(answer).toContain("[@a.txt](file:///work/a.txt)");
+    expect(answer).toContain("[@a.txt](file:///project/a.txt)");
     expect(answer).toContain("inside b");
   });
 

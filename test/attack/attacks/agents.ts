@@ -140,7 +140,7 @@ export const AGENTS: AttackFamily = {
     },
     {
       id: "agent-terminal",
-      sentence: "Put terminal escapes on the card, for whoever prints it.",
+      sentence: "Put terminal escapes on the card, for programs that print it.",
       run: async (target) => {
         const printCard = needed(target.printCard, "a command line");
         await using agent = await hostileAgent((origin) =>

@@ -169,7 +169,7 @@ export const FLOODS: AttackFamily = {
     },
     {
       id: "flood-requests",
-      sentence: "Send more requests than one caller may, until somebody else waits.",
+      sentence: "Send more requests than one caller may, until other callers wait.",
       run: async (target) => {
         const { writes } = needed(target.rateLimits, "rate limits");
         const { bob } = callersOf(target);

@@ -78,7 +78,7 @@ function answerTo({ transcript }: ModelRequest): ScriptTurn {
 
 const agent = defineAgent({
   name: "Target",
-  description: "Repeats what it is told.",
+  description: "Repeats messages.",
   model: scriptedModel(Array.from({ length: 1_000_000 }, () => answerTo)),
   tools,
 });

@@ -93,7 +93,7 @@ const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`;
 
 const card = AgentCard.fromJSON({
   name: "Target",
-  description: "Repeats what it is told.",
+  description: "Repeats messages.",
   version: "1.0.0",
   supportedInterfaces: ["1.0", "0.3"].flatMap((protocolVersion) => [
     { url, protocolBinding: "JSONRPC", protocolVersion },

@@ -4,7 +4,8 @@ import { resolve } from "node:path";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadAgent } from "./load-agent.ts";
 import { createLogger, mount } from "./serve-agent.ts";
-import { explainFatal, explainStart, loadEnvFile, readSettings } from "./settings.ts";
+import { loadEnvFile, readSettings } from "./settings.ts";
+import { explainFatal, explainStart } from "./start-problems.ts";
 
 /** An agent that runs in this process. */
 export interface InProcessAgent {

@@ -4,15 +4,8 @@ import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadConfig } from "./config.ts";
 import { loadAgent } from "./load-agent.ts";
-import {
-  type ServeFlags,
-  type ServeSettings,
-  type ServerConfig,
-  explainFatal,
-  explainStart,
-  loadEnvFile,
-  readSettings,
-} from "./settings.ts";
+import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from "./settings.ts";
+import { type ServeFlags, explainFatal, explainStart } from "./start-problems.ts";
 import { relative, resolve } from "node:path";
 import { oneLine } from "@convoke/protocol/internal";
 import { isLoopback } from "../credentials/environment.ts";

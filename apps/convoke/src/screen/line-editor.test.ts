@@ -8,7 +8,7 @@ const UP = `${ESC}[A`;
 const DOWN = `${ESC}[B`;
 const LEFT = `${ESC}[D`;
 
-/** Types into an editor, and returns what its owner is told. */
+/** Types into an editor, and returns the events that it reports. */
 function type(editor: LineEditor, input: string): readonly EditorAction[] {
   return new KeyDecoder().feed(input).flatMap((key) => editor.press(key) ?? []);
 }

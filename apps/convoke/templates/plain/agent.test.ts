@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { say } from "convoke/testing";
 import agent from "./agent.ts";
 
-test("the agent repeats what it is told, in chunks", async () => {
+test("the agent repeats the message, in chunks", async () => {
   const { text, task, events } = await say(agent, "hello world");
 
   assert.equal(text, "You said: hello world");

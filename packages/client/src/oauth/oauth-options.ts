@@ -26,7 +26,7 @@ export interface OAuthOptions {
   readonly resource?: string | false | undefined;
   /** Where tokens are kept. Default: in memory, for as long as the connection exists. */
   readonly store?: TokenStore | undefined;
-  /** How a person signs in. Default: nobody can; only stored tokens and client credentials are used. */
+  /** How a person signs in. Default: nobody signs in; only stored tokens and client credentials are used. */
   readonly signIn?: SignIn | undefined;
 }
 

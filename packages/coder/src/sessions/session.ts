@@ -4,7 +4,7 @@ import type { Mode } from "../policy/verdict.ts";
 /** What the agent keeps about a conversation. A session is a context of A2A. */
 export interface Session {
   readonly contextId: string;
-  /** The caller that started it; nobody else can use or see it. */
+  /** The caller that started it, and the only one that can use or see it. */
   readonly owner: string;
   /** The folder it works in. It is fixed with the first message. */
   readonly root: string;

@@ -108,7 +108,7 @@ export function fileTool<Input extends TObject, Plan extends PlannedAction>(
         const result = (await definition.run(input, latest, context)) as string;
         return { result, change: latest.change };
       });
-      // Callers see what has changed, also if nobody had to approve it.
+      // Callers see what has changed, even if no approval was needed.
       if (change) yield { kind: "tool:note", name: DETAILS_NOTE, data: editDetails(change) };
       return result;
     }

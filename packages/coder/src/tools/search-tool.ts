@@ -59,7 +59,7 @@ export const searchFiles = (scope: FileToolScope) =>
       let matches = 0;
       let hidden = 0;
       for await (const file of search(scope.workspace, place, options)) {
-        // Whoever may not read a file may not search it either.
+        // A file that may not be read may not be searched either.
         const paths = [file.path];
         const read = { tool: "search_files", kind: "read", paths, caller, contextId } as const;
         if ((await scope.policy(read)) !== "allow") {

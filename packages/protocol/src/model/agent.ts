@@ -96,7 +96,7 @@ export interface TracingOptions {
   /**
    * Whether spans contain prompts, answers, and the arguments and results of tools. Default: only if
    * the environment variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says so, because
-   * whoever reads traces could read every conversation. Sensitive answers are masked in any case.
+   * everyone with access to the traces could read every conversation. Sensitive answers are masked in any case.
    */
   readonly content?: boolean;
   /**

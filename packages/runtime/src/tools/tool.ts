@@ -26,7 +26,7 @@ export interface Tool {
   readonly description: string;
   /**
    * Where the description came from, if the author of the agent did not write it: "The MCP server
-   * files". The model is told, so that it does not take the text for an instruction.
+   * files". The prompt says so, so that the model does not take the text for an instruction.
    */
   readonly describedBy?: string;
   /** JSON Schema of its arguments, for the model. */
