@@ -151,6 +151,7 @@ interface EndedTask {
   readonly n: number;
   readonly taskId: string;
   readonly owner: string;
+  readonly agentId: string | null;
   readonly context: string;
   readonly state: TaskState;
   readonly listed: number;
@@ -227,10 +228,10 @@ class RetentionWriter {
   }
 
   #delete(task: EndedTask): void {
-    const { n, taskId, owner, state, listed } = task;
+    const { n, taskId, state, listed } = task;
     this.#parts.counts.ended(-1);
     if (listed === 1) {
-      this.#parts.counts.listed(owner, state, -1);
+      this.#parts.counts.listed(task, state, -1);
       this.#parts.contexts.add(task);
     }
     this.#parts.pushes.deleteAll(taskId);
@@ -255,7 +256,7 @@ class RetentionWriter {
 
 function endedSql(compacted: 0 | 1): string {
   return `
-    SELECT n, task_id AS taskId, owner, context, state, listed, status_at AS endedAt,
+    SELECT n, task_id AS taskId, owner, agent_id AS agentId, context, state, listed, status_at AS endedAt,
       EXISTS (SELECT 1 FROM pushes WHERE pushes.task_id = tasks.task_id AND pushes.state = 'active') AS isPushed
     FROM tasks INDEXED BY tasks_ended WHERE ended = 1 AND compacted = ${compacted}`;
 }

@@ -1,19 +1,38 @@
 import { hash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { AcceptedMessage, NewTask, TakenMessage } from "@convoke/engine";
+import type { AcceptedMessage, TakenMessage } from "@convoke/engine";
+
+const CONTEXT = "owner = :owner AND context = :context";
 
 export const FORGOTTEN = `
-  SELECT 1 FROM pruned_contexts WHERE owner = :owner AND context = :context
-    AND NOT EXISTS (SELECT 1 FROM tasks WHERE owner = :owner AND context = :context AND listed = 1)`;
+  SELECT 1 FROM expired_contexts WHERE ${CONTEXT}
+    AND NOT EXISTS (SELECT 1 FROM tasks WHERE ${CONTEXT} AND listed = 1)`;
+
+/** The same among the tasks of one agent. */
+export const FORGOTTEN_BY_AGENT = `
+  SELECT 1 FROM expired_contexts WHERE ${CONTEXT} AND agent_id = :agentId
+    AND NOT EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_in_context
+      WHERE ${CONTEXT} AND listed = 1 AND agent_id = :agentId)`;
 
 export const FORGET_CONTEXTS = `
-  DELETE FROM pruned_contexts WHERE (owner, context) IN
-    (SELECT owner, context FROM pruned_contexts WHERE at < ? ORDER BY at LIMIT ?)`;
+  DELETE FROM expired_contexts WHERE (owner, context, agent_id) IN
+    (SELECT owner, context, agent_id FROM expired_contexts WHERE at < ? ORDER BY at LIMIT ?)`;
+
+/** The agent of tasks that have no agent id. */
+const NO_AGENT = "";
 
 /** The task that accepts a message. `n` is its row number. */
 interface AcceptingTask {
   readonly n: number;
   readonly owner: string;
+  readonly agentId: string | null;
+}
+
+/** Whose ids are looked up. */
+export interface IdScope {
+  readonly owner: string;
+  /** Only those of tasks of this agent, or of tasks without one if it is `null`. Default: all. */
+  readonly agentId?: string | null;
 }
 
 interface AcceptingStep {
@@ -24,16 +43,18 @@ interface AcceptingStep {
 /** The message ids in use. Used in the writer thread, within a transaction. */
 export class MessageWriter {
   readonly #find: StatementSync;
+  readonly #findOfAgent: StatementSync;
   readonly #insert: StatementSync;
   readonly #orphan: StatementSync;
   readonly #forget: StatementSync;
 
   constructor(db: DatabaseSync) {
-    this.#find = db.prepare(
-      "SELECT task_id AS taskId, digest FROM messages WHERE hash = ? AND owner = ? AND message_id = ?",
-    );
+    const find =
+      "SELECT task_id AS taskId, digest FROM messages WHERE hash = ? AND owner = ? AND message_id = ?";
+    this.#find = db.prepare(find);
+    this.#findOfAgent = db.prepare(`${find} AND agent_id = ?`);
     this.#insert = db.prepare(
-      "INSERT INTO messages (hash, owner, message_id, task_id, digest, at, task) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO messages (hash, owner, agent_id, message_id, task_id, digest, at, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
     this.#orphan = db.prepare("UPDATE messages SET task = NULL WHERE task = ?");
     this.#forget = db.prepare(`
@@ -41,14 +62,21 @@ export class MessageWriter {
         (SELECT rowid FROM messages WHERE task IS NULL AND at < ? ORDER BY at LIMIT ?)`);
   }
 
-  find(owner: string, messageId: string): TakenMessage | undefined {
-    return this.#find.get(hashId(owner, messageId), owner, messageId) as TakenMessage | undefined;
+  find({ owner, agentId }: IdScope, messageId: string): TakenMessage | undefined {
+    const id = [hashId(owner, messageId), owner, messageId] as const;
+    const row =
+      agentId === undefined
+        ? this.#find.get(...id)
+        : this.#findOfAgent.get(...id, agentId ?? NO_AGENT);
+    return row as TakenMessage | undefined;
   }
 
   take(task: AcceptingTask, step: AcceptingStep, { messageId, digest }: AcceptedMessage): void {
-    const { n, owner } = task;
+    const { n, owner, agentId } = task;
     const { taskId, statusAt } = step;
-    this.#insert.run(hashId(owner, messageId), owner, messageId, taskId, digest, statusAt, n);
+    const hashed = hashId(owner, messageId);
+    const agent = agentId ?? NO_AGENT;
+    this.#insert.run(hashed, owner, agent, messageId, taskId, digest, statusAt, n);
   }
 
   /** Keeps the message ids of a removed task, which can be freed from now on. */
@@ -71,6 +99,7 @@ function hashId(owner: string, messageId: string): number {
 
 interface PrunedTask {
   readonly owner: string;
+  readonly agentId: string | null;
   readonly context: string;
   readonly endedAt: number;
 }
@@ -78,24 +107,30 @@ interface PrunedTask {
 /** Contexts from which listed tasks were removed. Used in the writer thread, within a transaction. */
 export class ContextWriter {
   readonly #find: StatementSync;
+  readonly #findOfAgent: StatementSync;
   readonly #put: StatementSync;
   readonly #forget: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#find = db.prepare(FORGOTTEN);
+    this.#findOfAgent = db.prepare(FORGOTTEN_BY_AGENT);
     this.#put = db.prepare(`
-      INSERT INTO pruned_contexts (owner, context, at) VALUES (?, ?, ?)
+      INSERT INTO expired_contexts (owner, context, agent_id, at) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`);
     this.#forget = db.prepare(FORGET_CONTEXTS);
   }
 
-  isForgotten({ owner, contextId }: NewTask): boolean {
-    return this.#find.get({ owner, context: contextId }) !== undefined;
+  isForgotten({ owner, agentId }: IdScope, context: string): boolean {
+    const row =
+      agentId === undefined
+        ? this.#find.get({ owner, context })
+        : this.#findOfAgent.get({ owner, context, agentId: agentId ?? NO_AGENT });
+    return row !== undefined;
   }
 
   /** Records that a listed task was removed. Whether others are left is checked on demand. */
-  add({ owner, context, endedAt }: PrunedTask): void {
-    this.#put.run(owner, context, endedAt);
+  add({ owner, agentId, context, endedAt }: PrunedTask): void {
+    this.#put.run(owner, context, agentId ?? NO_AGENT, endedAt);
   }
 
   forget(endedBefore: number, limit: number): number {

@@ -25,6 +25,12 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "tasks by owner=? AND state=? AND status_at>? AND status_at<?",
   "tasks by owner=? AND state=? AND (status_at,task_id)<(?,?)",
   "tasks by owner=? AND state=? AND status_at>? AND (status_at,task_id)<(?,?)",
+  "tasks by owner=? AND agent_id=? AND state=?",
+  "tasks by owner=? AND agent_id=? AND state=? AND status_at<?",
+  "tasks by owner=? AND agent_id=? AND state=? AND status_at>?",
+  "tasks by owner=? AND agent_id=? AND state=? AND status_at>? AND status_at<?",
+  "tasks by owner=? AND agent_id=? AND state=? AND (status_at,task_id)<(?,?)",
+  "tasks by owner=? AND agent_id=? AND state=? AND status_at>? AND (status_at,task_id)<(?,?)",
   "segments by task=?",
   "segments by task=? AND last=?",
   "segments by task=? AND last<?",
@@ -40,15 +46,17 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "pushes by all of pushes_active",
   "pushes by all of pushes_dead",
   "counts by owner=?",
-  "counts by owner=? AND state=?",
-  "pruned_contexts by owner=? AND context=?",
-  "pruned_contexts by at<?",
+  "counts by owner=? AND agent_id=?",
+  "counts by owner=? AND agent_id=? AND state=?",
+  "expired_contexts by owner=? AND context=?",
+  "expired_contexts by owner=? AND context=? AND agent_id=?",
+  "expired_contexts by at<?",
 ]);
 
 describe("with a million stored tasks as with a thousand,", () => {
   verifies("G9", "no statement that writes scans the stored data", () => {
     expect(growing(statementsOfWriter())).toEqual([
-      // Whether a context has a task left: the first one is enough.
+      // Whether a context has a task left, or one of an agent: the first one is enough.
       "tasks by owner=? AND context=?",
       // Retention counts once per process.
       "count of tasks by all of tasks_ended",
@@ -64,6 +72,7 @@ describe("with a million stored tasks as with a thousand,", () => {
       // A list of one context, among the tasks of that context.
       "count of tasks by owner=? AND context=?",
       "tasks by owner=? AND context=?",
+      "count of tasks by owner=? AND agent_id=? AND state=? AND status_at>?",
       "tasks by owner=? AND context=? AND created_at<?",
     ]);
   });
@@ -105,11 +114,16 @@ const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => 
   {
     get: (tasks) => tasks.get("t"),
     list: (tasks) => Promise.all(lists().map((query) => tasks.list(query))),
-    ofContext: (tasks) =>
-      tasks.ofContext({ ...OF_ANN, contextId: "c", before: { createdAt: 9, taskId: "t" } }),
+    ofContext: async (tasks) => {
+      const context = { ...OF_ANN, contextId: "c", before: { createdAt: 9, taskId: "t" } };
+      await tasks.ofContext(context);
+      await tasks.ofContext({ ...context, agentId: "a" });
+    },
     changedSince: async (tasks) => {
       await tasks.changedSince({ owner: "ann", at: 5 });
       await tasks.changedSince({ owner: "ann", contextId: "c", at: 5 });
+      await tasks.changedSince({ owner: "ann", agentId: "a", at: 5 });
+      await tasks.changedSince({ owner: "ann", agentId: "a", contextId: "c", at: 5 });
     },
     unfinished: (tasks) => tasks.unfinished("", 9),
     newest: async (tasks) => {
@@ -124,6 +138,7 @@ const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => 
  */
 function lists(): readonly TaskQuery[] {
   const filters: readonly Partial<TaskQuery>[] = [
+    { agentId: "a" },
     { contextId: "c" },
     { state: "working" },
     { since: 1 },

@@ -23,16 +23,18 @@ import type { DatabaseSync } from "node:sqlite";
  *   and only they are in the index by acceptance time. Messages stored before that
  *   column existed get the time of their task's last status, which is later, so
  *   that no id is freed too early.
- * - `counts` has the number of listed tasks per owner and state, for the totals of
+ * - `counts` has the number of listed tasks per owner, agent and state, for the totals of
  *   lists.
  * - `pushes` have the id of their task as key, because lists are ordered by it. Few
  *   are active or dead at any time, and each of these states has a partial index.
  * - `tasks_in_context` orders the tasks of a context by creation time: ids may be chosen by
  *   a caller, so they only break ties.
- * - `pruned_contexts` has the contexts from which listed tasks were removed, with the
+ * - `expired_contexts` has the contexts from which listed tasks were removed, with the
  *   time when the last of them ended. A context without other tasks is expired until
  *   its row is removed, together with the ids of its messages.
- * - `agent_id` is null for tasks of versions in which agents had only a name.
+ * - `agent_id` is null for tasks of versions in which agents had only a name. `tasks_by_agent`
+ *   serves the lists of one of several agents; a context is small, so its tasks are filtered
+ *   by agent. Other tables have an empty text instead of null, which a primary key cannot have.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -129,6 +131,37 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   ALTER TABLE tasks ADD COLUMN agent_id TEXT;
+  `,
+  `
+  CREATE INDEX tasks_by_agent ON tasks (owner, agent_id, state, status_at, task_id) WHERE listed = 1;
+
+  ALTER TABLE messages ADD COLUMN agent_id TEXT NOT NULL DEFAULT '';
+  UPDATE messages SET agent_id = ifnull((SELECT agent_id FROM tasks WHERE n = messages.task), '')
+    WHERE task IS NOT NULL;
+
+  DROP TABLE counts;
+  CREATE TABLE counts (
+    owner TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tasks INTEGER NOT NULL,
+    PRIMARY KEY (owner, agent_id, state)
+  ) WITHOUT ROWID;
+  INSERT INTO counts (owner, agent_id, state, tasks)
+    SELECT owner, ifnull(agent_id, ''), state, count(*) FROM tasks WHERE listed = 1
+    GROUP BY owner, ifnull(agent_id, ''), state;
+
+  CREATE TABLE expired_contexts (
+    owner TEXT NOT NULL,
+    context TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (owner, context, agent_id)
+  ) WITHOUT ROWID;
+  INSERT INTO expired_contexts (owner, context, agent_id, at)
+    SELECT owner, context, '', at FROM pruned_contexts;
+  DROP TABLE pruned_contexts;
+  CREATE INDEX expired_contexts_by_time ON expired_contexts (at);
   `,
 ];
 

@@ -19,12 +19,12 @@ import {
   GET,
   NEWEST,
   NEWEST_UNFINISHED,
-  OF_CONTEXT,
   type StoredTaskRow,
   UNFINISHED,
   WAKING,
   WAKING_AFTER,
   changedSql,
+  contextSql,
   countSql,
   filterValues,
   pageSql,
@@ -130,20 +130,13 @@ class SqliteTaskIndex implements TaskIndex {
     return { records: toRecords(rows), total };
   }
 
-  async ofContext({
-    owner,
-    contextId,
-    before,
-    limit,
-  }: ContextQuery): Promise<readonly TaskRecord[]> {
-    const { createdAt, taskId } = before;
-    return toRecords(this.#statements.rows(OF_CONTEXT, owner, contextId, createdAt, taskId, limit));
+  async ofContext(query: ContextQuery): Promise<readonly TaskRecord[]> {
+    const { before, ...values } = query;
+    return toRecords(this.#statements.rows(contextSql(query), { ...values, ...before }));
   }
 
   async changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]> {
-    const { owner, contextId, at } = query;
-    const values = contextId === undefined ? { owner, at } : { owner, contextId, at };
-    return toRecords(this.#statements.rows(changedSql(query), values));
+    return toRecords(this.#statements.rows(changedSql(query), { ...query }));
   }
 
   async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {

@@ -1,13 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Seq } from "@convoke/engine";
-import {
-  type StateRules,
-  type TakenMessage,
-  checkCommit,
-  notOneLine,
-  wakeAtAfter,
-} from "@convoke/engine/backend";
-import type { ContextWriter, MessageWriter } from "./id-writers.ts";
+import { type StateRules, checkCommit, notOneLine, wakeAtAfter } from "@convoke/engine/backend";
+import type { ContextWriter, IdScope, MessageWriter } from "./id-writers.ts";
 import type { PushWriter } from "./push-table.ts";
 import type { TaskCounts } from "./task-counts.ts";
 import type { SentStep, StepAnswer, WriterSettings } from "./thread-messages.ts";
@@ -50,7 +44,7 @@ export class StepWriter {
       mayFollow: (from, to) => followers.get(from)?.has(to) ?? false,
     };
     this.#findTask = db.prepare(`
-      SELECT n, owner, epoch, state, status_at AS statusAt, listed, wake_at AS wakeAt,
+      SELECT n, owner, agent_id AS agentId, epoch, state, status_at AS statusAt, listed, wake_at AS wakeAt,
         ifnull((SELECT max(last) FROM segments WHERE task = n), 0) AS head,
         ifnull((SELECT seq FROM snapshots WHERE task = n), 0) AS snapshotSeq
       FROM tasks WHERE task_id = ?`);
@@ -78,9 +72,13 @@ export class StepWriter {
   write(step: SentStep): StepAnswer {
     if (!hasLines(step.body, step.count)) throw notOneLine(step.taskId);
     const stored = this.#find(step.taskId);
-    const taken = this.#taken(step, stored);
-    const { create, count } = step;
-    const isForgotten = create?.unlessForgotten === true && this.#contexts.isForgotten(create);
+    const scope = scopeOf(step, stored);
+    const { message, create, count } = step;
+    const taken = message && scope && this.#messages.find(scope, message.messageId);
+    const isForgotten =
+      create?.unlessForgotten === true &&
+      scope !== undefined &&
+      this.#contexts.isForgotten(scope, create.contextId);
     const refusal = checkCommit({ step, count, stored, taken, isForgotten }, this.#rules);
     if (refusal !== undefined) return refusal;
 
@@ -130,18 +128,12 @@ export class StepWriter {
     return this.#cache.keep(taskId, { ...row, listed: row.listed === 1, written: row.head });
   }
 
-  #taken({ message, create }: SentStep, stored: CachedTask | undefined): TakenMessage | undefined {
-    const owner = create?.owner ?? stored?.owner;
-    if (message === undefined || owner === undefined) return undefined;
-    return this.#messages.find(owner, message.messageId);
-  }
-
   #create(step: SentStep): CachedTask {
     const { taskId, create, epoch, state, statusAt, listed } = step;
     const { owner, contextId, agent, agentId = null, createdAt } = create!;
     const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
     const wakeAt = wakeAtAfter(step, null, this.#rules);
-    if (listed) this.#counts.listed(owner, state, 1);
+    if (listed) this.#counts.listed({ owner, agentId }, state, 1);
     if (this.#rules.isTerminal(state)) this.#counts.ended(1);
     const { lastInsertRowid } = this.#insertTask.run(
       taskId,
@@ -159,6 +151,7 @@ export class StepWriter {
     return this.#cache.keep(taskId, {
       n: Number(lastInsertRowid),
       owner,
+      agentId,
       epoch,
       state,
       statusAt,
@@ -191,11 +184,20 @@ export class StepWriter {
 
   #count(before: CachedTask, { state, listed }: SentStep): void {
     if (state === before.state && listed === before.listed) return;
-    if (before.listed) this.#counts.listed(before.owner, before.state, -1);
-    if (listed) this.#counts.listed(before.owner, state, 1);
+    if (before.listed) this.#counts.listed(before, before.state, -1);
+    if (listed) this.#counts.listed(before, state, 1);
     const hadEnded = this.#rules.isTerminal(before.state);
     if (!hadEnded && this.#rules.isTerminal(state)) this.#counts.ended(1);
   }
+}
+
+/** Whose message ids and contexts count for a step; `undefined` if there is no such task. */
+function scopeOf(
+  { create, perAgent }: SentStep,
+  stored: CachedTask | undefined,
+): IdScope | undefined {
+  const { owner, agentId = null } = create ?? stored ?? {};
+  return owner === undefined ? undefined : { owner, ...(perAgent === true && { agentId }) };
 }
 
 type TaskRow = Omit<CachedTask, "listed" | "written" | "unwritten"> & { readonly listed: number };
@@ -211,6 +213,8 @@ function hasLines(text: string, count: number): boolean {
 export interface CachedTask {
   readonly n: number;
   readonly owner: string;
+  /** `null` if the task has none. */
+  readonly agentId: string | null;
   epoch: number;
   state: TaskState;
   statusAt: number;

@@ -1,30 +1,38 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TaskState } from "@convoke/protocol";
 
+/** Whose tasks are counted together. */
+interface CountedBy {
+  readonly owner: string;
+  /** `null` for tasks without an agent id. */
+  readonly agentId: string | null;
+}
+
 /**
- * Maintained task counts: listed tasks by owner and state, for the totals of lists,
+ * Maintained task counts: listed tasks by owner, agent and state, for the totals of lists,
  * and ended tasks, for retention. Used in the writer thread, within a transaction.
  */
 export class TaskCounts {
   readonly #add: StatementSync;
   readonly #countEnded: StatementSync;
-  /** The changes of the open transaction, by owner and state. */
-  readonly #changes = new Map<string, Map<TaskState, number>>();
+  /** The changes of the open transaction, by owner, agent and state. */
+  readonly #changes = new Map<string, Map<string, Map<TaskState, number>>>();
   /** Counted on first use, and maintained from then on. */
   #ended: number | undefined;
 
   constructor(db: DatabaseSync) {
     this.#add = db.prepare(`
-      INSERT INTO counts (owner, state, tasks) VALUES (?, ?, ?)
+      INSERT INTO counts (owner, agent_id, state, tasks) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks`);
     this.#countEnded = db.prepare(COUNT_ENDED);
   }
 
   /** Adds or removes a listed task. */
-  listed(owner: string, state: TaskState, change: 1 | -1): void {
-    const states = this.#changes.get(owner) ?? new Map<TaskState, number>();
+  listed({ owner, agentId }: CountedBy, state: TaskState, change: 1 | -1): void {
+    const agents = this.#changes.get(owner) ?? new Map<string, Map<TaskState, number>>();
+    const states = agents.get(agentId ?? "") ?? new Map<TaskState, number>();
     states.set(state, (states.get(state) ?? 0) + change);
-    this.#changes.set(owner, states);
+    this.#changes.set(owner, agents.set(agentId ?? "", states));
   }
 
   /** Adds or removes an ended task. */
@@ -37,11 +45,13 @@ export class TaskCounts {
     return this.#ended;
   }
 
-  /** Writes one row per owner and state, however many tasks of a batch have changed it. */
+  /** Writes one row per owner, agent and state, however many tasks of a batch have changed it. */
   flush(): void {
-    for (const [owner, states] of this.#changes) {
-      for (const [state, change] of states) {
-        if (change !== 0) this.#add.run(owner, state, change);
+    for (const [owner, agents] of this.#changes) {
+      for (const [agentId, states] of agents) {
+        for (const [state, change] of states) {
+          if (change !== 0) this.#add.run(owner, agentId, state, change);
+        }
       }
     }
     this.#changes.clear();

@@ -1,17 +1,17 @@
 import { DatabaseSync } from "node:sqlite";
 import type { TaskQuery } from "@convoke/engine";
 import { expect, test } from "vitest";
-import { FORGET_CONTEXTS, FORGOTTEN } from "./id-writers.ts";
+import { FORGET_CONTEXTS, FORGOTTEN, FORGOTTEN_BY_AGENT } from "./id-writers.ts";
 import { migrate } from "./schema.ts";
 import { OLDEST_ENDED } from "./batch-writer.ts";
 import { COUNT_ENDED } from "./task-counts.ts";
 import {
   COMPACTABLE,
   GET,
-  OF_CONTEXT,
   UNFINISHED,
   WAKING,
   changedSql,
+  contextSql,
   countSql,
   pageSql,
 } from "./task-sql.ts";
@@ -19,7 +19,16 @@ import {
 const query = { owner: "ann", limit: 10 };
 const after = { statusAt: 5, taskId: "t" };
 
-const POINTS = { GET, OF_CONTEXT, UNFINISHED, COMPACTABLE, OLDEST_ENDED };
+const ofContext = { ...query, contextId: "c", before: { createdAt: 5, taskId: "t" } };
+
+const POINTS = {
+  GET,
+  OF_CONTEXT: contextSql(ofContext),
+  OF_CONTEXT_AND_AGENT: contextSql({ ...ofContext, agentId: "a" }),
+  UNFINISHED,
+  COMPACTABLE,
+  OLDEST_ENDED,
+};
 const LISTS: Readonly<Record<string, TaskQuery>> = {
   everything: query,
   "a later page": { ...query, after },
@@ -29,6 +38,11 @@ const LISTS: Readonly<Record<string, TaskQuery>> = {
   "one state, a later page, until a time": { ...query, state: "working", until: 9, after },
   "one context until a time": { ...query, contextId: "c", until: 9, after },
   "one context": { ...query, contextId: "c" },
+  "one agent": { ...query, agentId: "a" },
+  "one agent, a later page, until a time": { ...query, agentId: "a", until: 9, after },
+  "one agent since a time": { ...query, agentId: "a", since: 3 },
+  "one agent and state": { ...query, agentId: "a", state: "working", after },
+  "one agent and context": { ...query, agentId: "a", contextId: "c" },
   "one context and state": { ...query, contextId: "c", state: "working", since: 3, after },
 };
 
@@ -57,13 +71,17 @@ test("ended tasks are counted using only their index", () => {
 
 test("a context is looked up among those that lost tasks, and freed by time", () => {
   expect(explain(FORGOTTEN)).toMatch(
-    /^SEARCH pruned_contexts USING PRIMARY KEY \(owner=\? AND context=\?\)/,
+    /^SEARCH expired_contexts USING PRIMARY KEY \(owner=\? AND context=\?\)/,
   );
   expect(explain(FORGOTTEN)).toMatch(
     /SEARCH tasks USING COVERING INDEX tasks_in_context \(owner=\? AND context=\?\)/,
   );
-  expect(explain(FORGET_CONTEXTS)).toMatch(/INDEX pruned_contexts_by_time \(at<\?\)/);
-  for (const plan of [explain(FORGOTTEN), explain(FORGET_CONTEXTS)]) {
+  expect(explain(FORGET_CONTEXTS)).toMatch(/INDEX expired_contexts_by_time \(at<\?\)/);
+  expect(explain(FORGOTTEN_BY_AGENT)).toMatch(
+    /^SEARCH expired_contexts USING PRIMARY KEY \(owner=\? AND context=\? AND agent_id=\?\)/,
+  );
+  for (const sql of [FORGOTTEN, FORGOTTEN_BY_AGENT, FORGET_CONTEXTS]) {
+    const plan = explain(sql);
     expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
   }
 });
@@ -76,11 +94,15 @@ test("compactable tasks are looked up by the time they ended", () => {
 
 test("changed tasks are looked up by time in each state, or in their context", () => {
   const everywhere = explain(changedSql({ owner: "ann", at: 5 }));
+  const ofAgent = explain(changedSql({ owner: "ann", agentId: "a", at: 5 }));
   const inContext = explain(changedSql({ owner: "ann", contextId: "c", at: 5 }));
 
   expect(everywhere).toMatch(/tasks_by_state \(owner=\? AND state=\? AND status_at>\?\)/);
+  expect(ofAgent).toMatch(
+    /tasks_by_agent \(owner=\? AND agent_id=\? AND state=\? AND status_at>\?\)/,
+  );
   expect(inContext).toMatch(/tasks_in_context \(owner=\? AND context=\? AND created_at<\?\)/);
-  for (const plan of [everywhere, inContext]) expect(plan).not.toMatch(/SCAN/);
+  for (const plan of [everywhere, ofAgent, inContext]) expect(plan).not.toMatch(/SCAN/);
 });
 
 test.each([undefined, 3])(

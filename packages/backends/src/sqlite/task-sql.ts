@@ -1,5 +1,12 @@
 import { TASK_STATES, type TaskState } from "@convoke/protocol";
-import type { ChangedQuery, Seq, StoredTask, TaskQuery, TaskRecord } from "@convoke/engine";
+import type {
+  ChangedQuery,
+  ContextQuery,
+  Seq,
+  StoredTask,
+  TaskQuery,
+  TaskRecord,
+} from "@convoke/engine";
 
 /** The columns of `TaskRow`. */
 const RECORD = `task_id, owner, context, agent, agent_id, epoch,
@@ -15,9 +22,14 @@ export const GET = `
   SELECT ${RECORD}, seq, json FROM tasks LEFT JOIN snapshots ON snapshots.task = n
   WHERE task_id = ?`;
 
-export const OF_CONTEXT = `${SELECT_RECORD} INDEXED BY tasks_in_context
-  WHERE owner = ? AND context = ? AND listed = 1 AND (created_at, task_id) < (?, ?)
-  ORDER BY created_at DESC, task_id DESC LIMIT ?`;
+/** The earlier tasks of a context, which is small enough to filter them by agent. */
+export function contextSql({ agentId }: ContextQuery): string {
+  const ofAgent = agentId === undefined ? "" : "AND agent_id = :agentId";
+  return `${SELECT_RECORD} INDEXED BY tasks_in_context
+    WHERE owner = :owner AND context = :contextId AND listed = 1 ${ofAgent}
+      AND (created_at, task_id) < (:createdAt, :taskId)
+    ORDER BY created_at DESC, task_id DESC LIMIT :limit`;
+}
 
 export const UNFINISHED = `${SELECT_RECORD}
   WHERE ended = 0 AND task_id > ? ORDER BY task_id LIMIT ?`;
@@ -47,13 +59,19 @@ export const COMPACTABLE = `${SELECT_RECORD}
  * Tasks whose status changed after a time. Uses the list index for each state, or
  * scans the tasks of one context.
  */
-export function changedSql({ contextId }: ChangedQuery): string {
-  const candidates =
-    contextId === undefined
-      ? `tasks INDEXED BY tasks_by_state WHERE state IN (${STATES})`
-      : "tasks INDEXED BY tasks_in_context WHERE context = :contextId";
-  return `${SELECT_RECORD} WHERE n IN (SELECT n FROM ${candidates}
-    AND owner = :owner AND listed = 1 AND status_at > :at AND created_at <= :at)`;
+export function changedSql(query: ChangedQuery): string {
+  const { contextId, agentId } = query;
+  const chosen = contextId === undefined ? `state IN (${STATES})` : "context = :contextId";
+  const ofAgent = agentId === undefined ? "" : "AND agent_id = :agentId";
+  return `${SELECT_RECORD} WHERE n IN (SELECT n FROM tasks INDEXED BY ${indexFor(query)}
+    WHERE ${chosen} ${ofAgent}
+      AND owner = :owner AND listed = 1 AND status_at > :at AND created_at <= :at)`;
+}
+
+/** The index that has the tasks of a list, except for those of other agents in its context. */
+function indexFor({ contextId, agentId }: Pick<TaskQuery, "contextId" | "agentId">): string {
+  if (contextId !== undefined) return "tasks_in_context";
+  return agentId === undefined ? "tasks_by_state" : "tasks_by_agent";
 }
 
 const NEWEST_FIRST = "ORDER BY status_at DESC, task_id DESC";
@@ -84,20 +102,22 @@ export function pageSql(query: TaskQuery): string {
 /** The total of a list: maintained for whole lists, and counted in an index for filtered ones. */
 export function countSql(query: TaskQuery): string {
   const { after: _after, until: _until, ...whole } = query;
-  const { contextId, since, state } = whole;
+  const { contextId, agentId, since, state } = whole;
   if (contextId !== undefined || since !== undefined) {
     // Naming the states lets SQLite use the index up to the time.
     const isOfAll = contextId === undefined && state === undefined;
     const ofAll = isOfAll ? ` AND state IN (${STATES})` : "";
     return `SELECT count(*) FROM ${matching(whole)}${ofAll}`;
   }
+  const ofAgent = agentId === undefined ? "" : " AND agent_id = :agentId";
   const ofState = state === undefined ? "" : " AND state = :state";
-  return `SELECT ifnull(sum(tasks), 0) FROM counts WHERE owner = :owner${ofState}`;
+  return `SELECT ifnull(sum(tasks), 0) FROM counts WHERE owner = :owner${ofAgent}${ofState}`;
 }
 
 /** The parameters of `matching`. */
 export function filterValues({
   owner,
+  agentId,
   contextId,
   state,
   since,
@@ -105,6 +125,7 @@ export function filterValues({
 }: TaskQuery): Record<string, string | number> {
   return {
     owner,
+    ...(agentId !== undefined && { agentId }),
     ...(contextId !== undefined && { contextId }),
     ...(state !== undefined && { state }),
     ...(since !== undefined && { since }),
@@ -112,11 +133,13 @@ export function filterValues({
   };
 }
 
-function matching({ contextId, state, since, until, after }: TaskQuery): string {
+function matching(query: TaskQuery): string {
+  const { agentId, contextId, state, since, until, after } = query;
   // The plus keeps SQLite from using the index for this bound: later pages are found by their position.
   const untilBound = after === undefined ? "status_at <= :until" : "+status_at <= :until";
   return [
-    `tasks INDEXED BY ${contextId === undefined ? "tasks_by_state" : "tasks_in_context"} WHERE owner = :owner AND listed = 1`,
+    `tasks INDEXED BY ${indexFor(query)} WHERE owner = :owner AND listed = 1`,
+    ...(agentId === undefined ? [] : ["agent_id = :agentId"]),
     ...(contextId === undefined ? [] : ["context = :contextId"]),
     ...(state === undefined ? [] : ["state = :state"]),
     ...(since === undefined ? [] : ["status_at >= :since"]),

@@ -36,6 +36,7 @@ export interface SentStep {
   readonly statusAt: number;
   readonly listed: boolean;
   readonly message?: AcceptedMessage;
+  readonly perAgent?: true;
   readonly snapshot?: StoredSnapshot;
   readonly wakeAt?: number | null;
   readonly push?: NewPush;

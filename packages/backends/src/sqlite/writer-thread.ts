@@ -241,6 +241,7 @@ export class WriterThread {
 function toSent({
   taskId,
   create,
+  perAgent,
   epoch,
   events,
   state,
@@ -274,6 +275,7 @@ function toSent({
         ...(create.unlessForgotten && { unlessForgotten: true }),
       },
     }),
+    ...(perAgent && { perAgent }),
     ...(message && { message: { messageId: message.messageId, digest: message.digest } }),
     ...(snapshot && { snapshot: { seq: snapshot.seq, json: snapshot.json } }),
     ...(wakeAt !== undefined && { wakeAt }),

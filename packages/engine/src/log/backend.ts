@@ -66,6 +66,11 @@ export interface CommitStep {
   readonly listed: boolean;
   /** The message this step accepts. Each owner can use a messageId once, so that retries run nothing twice (G6). */
   readonly message?: AcceptedMessage;
+  /**
+   * Among which tasks of the owner message ids and expired contexts are looked up: those of the
+   * task's agent, because the agents of one store have conversations of their own. Default: all.
+   */
+  readonly perAgent?: true;
   /** A snapshot that is newer than the stored one. */
   readonly snapshot?: StoredSnapshot;
   /**
@@ -181,6 +186,8 @@ export interface WakePosition {
 /** Selects a page of an owner's listed tasks, newest status first. */
 export interface TaskQuery {
   readonly owner: string;
+  /** Only tasks of this agent. Default: of all agents. */
+  readonly agentId?: string;
   readonly contextId?: string;
   readonly state?: TaskState;
   /** Only tasks with a status at or after this time. */
@@ -215,6 +222,8 @@ export interface TaskRecordPage {
 
 export interface ContextQuery {
   readonly owner: string;
+  /** Only tasks of this agent. Default: of all agents. */
+  readonly agentId?: string;
   readonly contextId: string;
   /** Tasks are ordered by creation time. Ids, which a caller may choose, only break ties. */
   readonly before: CreationPosition;
@@ -229,6 +238,8 @@ export interface CreationPosition {
 
 export interface ChangedQuery {
   readonly owner: string;
+  /** Only tasks of this agent. Default: of all agents. */
+  readonly agentId?: string;
   readonly contextId?: string;
   readonly at: number;
 }

@@ -81,15 +81,17 @@ class MemoryBackend implements Backend {
 
   #apply(step: CommitStep): CommitResult {
     const stored = this.#tasks.get(step.taskId);
-    const owner = step.create?.owner ?? stored?.owner;
+    const { owner, agentId } = step.create ?? stored ?? {};
+    const ofAgent = step.perAgent === true ? (agentId ?? NO_AGENT) : undefined;
     if (step.events.some((event) => event.includes("\n"))) throw notOneLine(step.taskId);
     const taken =
       step.message && owner !== undefined
-        ? this.#messages.find(owner, step.message.messageId)
+        ? this.#messages.find(owner, step.message.messageId, ofAgent)
         : undefined;
     const facts = stored && { epoch: stored.epoch, head: headOf(stored), state: stored.state };
     const { create } = step;
-    const isForgotten = create?.unlessForgotten === true && this.#contexts.isForgotten(create);
+    const isForgotten =
+      create?.unlessForgotten === true && this.#contexts.isForgotten(create, ofAgent);
     const count = step.events.length;
     const refusal = checkCommit({ step, count, stored: facts, taken, isForgotten }, rules);
     if (refusal !== undefined) return refusal;
@@ -106,10 +108,11 @@ class MemoryBackend implements Backend {
     return { kind: "committed", head };
   }
 
-  #take({ owner, taskId }: MemoryTask, { message, statusAt }: CommitStep): void {
+  #take(task: MemoryTask, { message, statusAt }: CommitStep): void {
     if (message === undefined) return;
+    const { taskId } = task;
     const { messageId, digest } = message;
-    this.#messages.take({ owner, messageId, message: { taskId, digest, acceptedAt: statusAt } });
+    this.#messages.take(task, messageId, { taskId, digest, acceptedAt: statusAt });
   }
 }
 
@@ -240,25 +243,28 @@ class EndedTasks {
 class MemoryContexts {
   readonly #tasks: ReadonlyMap<string, MemoryTask>;
   /** When the last removed task ended. */
-  readonly #endedAt = new IdsByOwner<number>();
+  readonly #endedAt = new UsedIds<number>();
 
   constructor(tasks: ReadonlyMap<string, MemoryTask>) {
     this.#tasks = tasks;
   }
 
-  /** Whether all listed tasks of the context were removed. */
-  isForgotten({ owner, contextId }: NewTask): boolean {
-    if (this.#endedAt.get(owner, contextId) === undefined) return false;
+  /** Whether all listed tasks of the context were removed, or all those of one agent. */
+  isForgotten({ owner, contextId }: NewTask, ofAgent: string | undefined): boolean {
+    if (this.#endedAt.get(owner, contextId, ofAgent) === undefined) return false;
     for (const task of this.#tasks.values()) {
-      if (task.listed && task.owner === owner && task.contextId === contextId) return false;
+      const isMeant = ofAgent === undefined || task.agentId === ofAgent;
+      if (isMeant && task.listed && task.owner === owner && task.contextId === contextId) {
+        return false;
+      }
     }
     return true;
   }
 
   /** Records that a listed task was removed. */
-  add({ owner, contextId, statusAt }: MemoryTask): void {
-    const earlier = this.#endedAt.get(owner, contextId) ?? statusAt;
-    this.#endedAt.set(owner, contextId, Math.max(statusAt, earlier));
+  add({ owner, agentId = NO_AGENT, contextId, statusAt }: MemoryTask): void {
+    const earlier = this.#endedAt.get(owner, contextId, agentId) ?? statusAt;
+    this.#endedAt.set({ owner, agentId, id: contextId }, Math.max(statusAt, earlier));
   }
 
   /** Forgets contexts whose tasks ended before a time, oldest first. */
@@ -278,22 +284,16 @@ interface Message extends TakenMessage {
   readonly acceptedAt: number;
 }
 
-interface AcceptedMessage {
-  readonly owner: string;
-  readonly messageId: string;
-  readonly message: Message;
-}
-
 /** The message ids in use. */
 class MemoryMessages {
-  readonly #taken = new IdsByOwner<Message>();
+  readonly #taken = new UsedIds<Message>();
 
-  find(owner: string, messageId: string): TakenMessage | undefined {
-    return this.#taken.get(owner, messageId);
+  find(owner: string, messageId: string, ofAgent: string | undefined): TakenMessage | undefined {
+    return this.#taken.get(owner, messageId, ofAgent);
   }
 
-  take({ owner, messageId, message }: AcceptedMessage): void {
-    this.#taken.set(owner, messageId, message);
+  take({ owner, agentId = NO_AGENT }: MemoryTask, messageId: string, message: Message): void {
+    this.#taken.set({ owner, agentId, id: messageId }, message);
   }
 
   /** Frees ids, oldest first. */
@@ -306,17 +306,30 @@ class MemoryMessages {
   }
 }
 
-/** Ids of messages or contexts by owner, each with a value. They outlive their tasks. */
-class IdsByOwner<Value> {
-  readonly #byOwner = new Map<string, Map<string, Value>>();
+/** The agent of tasks that have no agent id. */
+const NO_AGENT = "";
 
-  get(owner: string, name: string): Value | undefined {
-    return this.#byOwner.get(owner)?.get(name);
+interface UsedId {
+  readonly owner: string;
+  readonly agentId: string;
+  readonly id: string;
+}
+
+/** Ids of messages or contexts by owner and agent, each with a value. They outlive their tasks. */
+class UsedIds<Value> {
+  /** By owner and id, then by agent. */
+  readonly #byId = new Map<string, Map<string, Value>>();
+
+  /** The value of an id for one agent, or for any. */
+  get(owner: string, id: string, ofAgent: string | undefined): Value | undefined {
+    const values = this.#byId.get(JSON.stringify([owner, id]));
+    return ofAgent === undefined ? values?.values().next().value : values?.get(ofAgent);
   }
 
-  set(owner: string, name: string, value: Value): void {
-    const names = this.#byOwner.get(owner) ?? new Map<string, Value>();
-    this.#byOwner.set(owner, names.set(name, value));
+  set({ owner, agentId, id }: UsedId, value: Value): void {
+    const key = JSON.stringify([owner, id]);
+    const values = this.#byId.get(key) ?? new Map<string, Value>();
+    this.#byId.set(key, values.set(agentId, value));
   }
 
   /** Removes matching ids, oldest first. Returns how many were removed. */
@@ -327,27 +340,22 @@ class IdsByOwner<Value> {
       readonly timeOf: (value: Value) => number;
     },
   ): number {
-    const forgotten = [...this.#all()]
+    const forgotten = [...this.#byId]
+      .flatMap(([key, values]) =>
+        Array.from(values, ([agentId, value]) => ({ key, agentId, value })),
+      )
       .filter(({ value }) => rule.isForgettable(value))
       .toSorted((left, right) => rule.timeOf(left.value) - rule.timeOf(right.value))
       .slice(0, limit);
-    for (const { owner, name } of forgotten) this.#free(owner, name);
+    for (const { key, agentId } of forgotten) {
+      const values = this.#byId.get(key);
+      values?.delete(agentId);
+      if (values?.size === 0) this.#byId.delete(key);
+    }
     return forgotten.length;
   }
 
   clear(): void {
-    this.#byOwner.clear();
-  }
-
-  *#all(): Iterable<{ readonly owner: string; readonly name: string; readonly value: Value }> {
-    for (const [owner, names] of this.#byOwner) {
-      for (const [name, value] of names) yield { owner, name, value };
-    }
-  }
-
-  #free(owner: string, name: string): void {
-    const names = this.#byOwner.get(owner);
-    names?.delete(name);
-    if (names?.size === 0) this.#byOwner.delete(owner);
+    this.#byId.clear();
   }
 }

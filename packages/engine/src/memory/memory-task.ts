@@ -143,6 +143,7 @@ export class MemoryTaskIndex implements TaskIndex {
 
   async list({
     owner,
+    agentId,
     contextId,
     state,
     since,
@@ -154,6 +155,7 @@ export class MemoryTaskIndex implements TaskIndex {
       (task) =>
         task.listed &&
         task.owner === owner &&
+        (agentId === undefined || task.agentId === agentId) &&
         (contextId === undefined || task.contextId === contextId) &&
         (state === undefined || task.state === state) &&
         (since === undefined || task.statusAt >= since),
@@ -171,6 +173,7 @@ export class MemoryTaskIndex implements TaskIndex {
 
   async ofContext({
     owner,
+    agentId,
     contextId,
     before,
     limit,
@@ -179,6 +182,7 @@ export class MemoryTaskIndex implements TaskIndex {
       (task) =>
         task.listed &&
         task.owner === owner &&
+        (agentId === undefined || task.agentId === agentId) &&
         task.contextId === contextId &&
         byCreation(task, before) < 0,
     )
@@ -187,11 +191,17 @@ export class MemoryTaskIndex implements TaskIndex {
       .map(toRecord);
   }
 
-  async changedSince({ owner, contextId, at }: ChangedQuery): Promise<readonly TaskRecord[]> {
+  async changedSince({
+    owner,
+    agentId,
+    contextId,
+    at,
+  }: ChangedQuery): Promise<readonly TaskRecord[]> {
     return this.#all(
       (task) =>
         task.listed &&
         task.owner === owner &&
+        (agentId === undefined || task.agentId === agentId) &&
         (contextId === undefined || task.contextId === contextId) &&
         task.createdAt <= at &&
         task.statusAt > at,

@@ -1,4 +1,5 @@
 import { describe } from "vitest";
+import { describeAgents } from "./backend-contract/agents.ts";
 import { describeClosing } from "./backend-contract/closing.ts";
 import { describeCompaction } from "./backend-contract/compaction.ts";
 import { describeContexts } from "./backend-contract/contexts.ts";
@@ -27,6 +28,7 @@ export function describeBackend(name: string, open: OpenBackend): void {
     describeNeighbours(open);
     describeRecords(open);
     describeLists(open);
+    describeAgents(open);
     describeWaking(open);
     describePushes(open);
     describePruning(open);
