@@ -33,6 +33,7 @@ const TIDY = [
   "engine",
   "extensions",
   "functions",
+  "host",
   "limits",
   "lists",
   "loop",

@@ -159,7 +159,7 @@ describe("a tool of the caller", () => {
     const model = scriptedModel([]);
     const mcpServers = { near: published("everything") };
     const world = new LoopWorld({ model, mcpServers }, { extensions: ACTIVE });
-    onTestFinished(async () => world.engine.agent[Symbol.asyncDispose]?.());
+    onTestFinished(async () => world.engine.agents.first.dispose());
 
     const task = await world.ask("go", declaring({ name: "near__echo" }));
 

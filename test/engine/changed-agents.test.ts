@@ -95,7 +95,7 @@ describe("an agent that was changed while a task was open", () => {
       expect(message?.metadata).toMatchObject({ reason: "changed" });
       expect(textOfParts(message!.parts)).toContain("changed while this task was open");
       expect(received).toBeUndefined();
-      const logged = { taskId, recorded, requested };
+      const logged = { taskId, agentId: "durable", recorded, requested };
       expect(logOf(world)).toContain(
         `a task no longer fits its agent, which was changed ${JSON.stringify(logged)}`,
       );

@@ -33,7 +33,7 @@ function aStepwiseAgent() {
 const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 const textNow = async (engine: Engine, taskId: string) =>
-  textOf(await getTask({ taskId }, { engine, ...CALL }));
+  textOf(await getTask({ taskId }, { engine, agent: engine.agents.first, ...CALL }));
 
 describe("a commit that is held back", () => {
   verifies(
@@ -47,14 +47,21 @@ describe("a commit that is held back", () => {
       const taskId = live.task.id;
       say("first");
       await live.until(({ task }) => textOf(task) === "first");
-      const watching = new Reader(await subscribeToTask({ taskId }, { engine, ...CALL }));
+      const watching = new Reader(
+        await subscribeToTask({ taskId }, { engine, agent: engine.agents.first, ...CALL }),
+      );
 
       backend.hold();
       say(" second");
       await settle();
-      const late = new Reader(await subscribeToTask({ taskId }, { engine, ...CALL }));
+      const late = new Reader(
+        await subscribeToTask({ taskId }, { engine, agent: engine.agents.first, ...CALL }),
+      );
       await settle();
-      const listed = await listTasks({ pageSize: 10, includeArtifacts: true }, { engine, ...CALL });
+      const listed = await listTasks(
+        { pageSize: 10, includeArtifacts: true },
+        { engine, agent: engine.agents.first, ...CALL },
+      );
 
       expect(backend.steps.at(-1)?.events.join("")).toContain(" second");
       expect(await textNow(engine, taskId)).toBe("first");
@@ -111,7 +118,7 @@ describe("a storage failure", () => {
     expect(live.task.status.state).toBe("working");
     const { totalSize } = await listTasks(
       { pageSize: 10, includeArtifacts: false },
-      { engine, ...CALL },
+      { engine, agent: engine.agents.first, ...CALL },
     );
     expect(totalSize).toBe(1);
     engine.close();

@@ -35,7 +35,9 @@ const never = (): Promise<never> => new Promise(() => undefined);
 const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function follow(engine: Engine, taskId: string, lastEventId?: string): Promise<Reader> {
-  return new Reader(await subscribeToTask({ taskId }, { engine, ...CALL, lastEventId }));
+  return new Reader(
+    await subscribeToTask({ taskId }, { engine, agent: engine.agents.first, ...CALL, lastEventId }),
+  );
 }
 
 /** The error code, or `undefined` if the message was accepted. */
@@ -231,7 +233,12 @@ describe("a task that is not in memory", () => {
     await world.settled(taskId);
     await world.restart();
     const { length: head } = await world.events(taskId);
-    const call = { engine: world.engine, ...CALL, lastEventId: String(head) };
+    const call = {
+      engine: world.engine,
+      agent: world.engine.agents.first,
+      ...CALL,
+      lastEventId: String(head),
+    };
     const source = await subscribeToTask({ taskId }, call);
 
     holdNextRead();

@@ -18,7 +18,11 @@ describe("a task without a message", () => {
   test("is submitted until its first message, which starts its first turn, also after a restart", async () => {
     const world = new World(({ text }) => `You said ${text}`);
     const given = { contextId: "talk", metadata: { topic: "birds" } };
-    const { id } = await createTask(given, { engine: world.engine, caller: CALLER });
+    const { id } = await createTask(given, {
+      engine: world.engine,
+      agent: world.engine.agents.first,
+      caller: CALLER,
+    });
 
     const report = await world.restart();
 
@@ -42,7 +46,10 @@ describe("a task without a message", () => {
       await step("note", () => void runs.push(text));
       return `Hello ${await ask("Who?")}`;
     });
-    const { id } = await createTask({}, { engine: world.engine, caller: CALLER });
+    const { id } = await createTask(
+      {},
+      { engine: world.engine, agent: world.engine.agents.first, caller: CALLER },
+    );
     await tell(world.engine, "hello", { taskId: id });
     await world.settled(id);
 
@@ -59,7 +66,10 @@ describe("a task without a message", () => {
 
   test("has one first message, even if two arrive together", async () => {
     const engine = anEngine(echo);
-    const { id: taskId } = await createTask({}, { engine, caller: CALLER });
+    const { id: taskId } = await createTask(
+      {},
+      { engine, agent: engine.agents.first, caller: CALLER },
+    );
 
     const sent = await Promise.allSettled(["a", "b"].map((text) => tell(engine, text, { taskId })));
 
@@ -70,7 +80,7 @@ describe("a task without a message", () => {
 
   test("belongs to its owner", async () => {
     const engine = anEngine(echo);
-    const { id } = await createTask({}, { engine, caller: CALLER });
+    const { id } = await createTask({}, { engine, agent: engine.agents.first, caller: CALLER });
     const bob = { owner: "bob" };
 
     await expect(engine.tasks.find(id, bob)).rejects.toMatchObject(NOT_FOUND);
@@ -83,8 +93,14 @@ describe("a task without a message", () => {
     let now = 1_000_000;
     const options = { emptyTaskMs: 1000, now: () => now };
     const first = anEngine(echo, backend, options);
-    const { id } = await createTask({}, { engine: first, caller: CALLER });
-    const { id: used } = await createTask({}, { engine: first, caller: CALLER });
+    const { id } = await createTask(
+      {},
+      { engine: first, agent: first.agents.first, caller: CALLER },
+    );
+    const { id: used } = await createTask(
+      {},
+      { engine: first, agent: first.agents.first, caller: CALLER },
+    );
     await tell(first, "hello", { taskId: used });
     first.close();
     now += 1000;

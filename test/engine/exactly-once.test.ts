@@ -35,12 +35,12 @@ const CALL = { caller: CALLER, version: "1.0", trace: undefined } as const;
 const never = (): Promise<never> => new Promise(() => undefined);
 
 async function send(engine: Engine, message: Message, blocking: boolean): Promise<Task> {
-  const options = { engine, ...CALL, lastEventId: undefined };
+  const options = { engine, agent: engine.agents.first, ...CALL, lastEventId: undefined };
   return (await sendMessage({ message, blocking }, options)) as Task;
 }
 
 async function stream(engine: Engine, message: Message, lastEventId?: string): Promise<Reader> {
-  const options = { engine, ...CALL, lastEventId };
+  const options = { engine, agent: engine.agents.first, ...CALL, lastEventId };
   return new Reader(await sendStreamingMessage({ message, blocking: true }, options));
 }
 
@@ -266,7 +266,13 @@ describe.each(Object.entries(BACKENDS))("a messageId, in %s,", (_, open) => {
     const { world, runs } = anEchoingWorld(backend);
     const message = userMessage("m1", "hello");
     const sendAs = async (owner: string, sent: Message): Promise<Task> => {
-      const call = { engine: world.engine, ...CALL, caller: { owner }, lastEventId: undefined };
+      const call = {
+        engine: world.engine,
+        agent: world.engine.agents.first,
+        ...CALL,
+        caller: { owner },
+        lastEventId: undefined,
+      };
       return (await sendMessage({ message: sent, blocking: true }, call)) as Task;
     };
 

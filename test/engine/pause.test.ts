@@ -88,7 +88,13 @@ test("an engine that does not resume on start leaves tasks paused, and they can 
   });
 
   expect(next.running).toBe(0);
-  const call = { engine: next, caller: CALLER, version: "1.0", trace: undefined } as const;
+  const call = {
+    engine: next,
+    agent: next.agents.first,
+    caller: CALLER,
+    version: "1.0",
+    trace: undefined,
+  } as const;
   const canceled = await cancelTaskOperation({ taskId }, { ...call, lastEventId: undefined });
   expect(canceled.status.state).toBe("canceled");
 });

@@ -40,7 +40,12 @@ describe("a subscriber", () => {
           for (let n = 0; n < 10 && !isSettled(live); n++) {
             const lastEventId = n % 2 === 0 ? undefined : String(live.writer.head);
             readers.push(
-              new Reader(await subscribeToTask({ taskId }, { engine, ...CALL, lastEventId })),
+              new Reader(
+                await subscribeToTask(
+                  { taskId },
+                  { engine, agent: engine.agents.first, ...CALL, lastEventId },
+                ),
+              ),
             );
           }
           await new Promise((resolve) => setImmediate(resolve));
@@ -70,11 +75,17 @@ describe("a subscriber", () => {
       const { live } = await tell(engine, "3000");
       const { taskId } = live.writer;
       const slow = new Reader(
-        await subscribeToTask({ taskId }, { engine, ...CALL, lastEventId: "0" }),
+        await subscribeToTask(
+          { taskId },
+          { engine, agent: engine.agents.first, ...CALL, lastEventId: "0" },
+        ),
         { isFull: true },
       );
       const quick = new Reader(
-        await subscribeToTask({ taskId }, { engine, ...CALL, lastEventId: "0" }),
+        await subscribeToTask(
+          { taskId },
+          { engine, agent: engine.agents.first, ...CALL, lastEventId: "0" },
+        ),
       );
 
       await live.until(isSettled);
@@ -104,7 +115,12 @@ describe("a subscriber", () => {
     const [leaving, staying] = await Promise.all(
       [0, 1].map(
         async () =>
-          new Reader(await subscribeToTask({ taskId }, { engine, ...CALL, lastEventId: "0" })),
+          new Reader(
+            await subscribeToTask(
+              { taskId },
+              { engine, agent: engine.agents.first, ...CALL, lastEventId: "0" },
+            ),
+          ),
       ),
     );
 

@@ -63,7 +63,7 @@ describe("a run that waits and leaves memory", () => {
     const send = (messageId: string): Promise<Task | Message> =>
       sendMessage(
         { message: userMessage(messageId, "go"), blocking: true },
-        { engine: world.engine, ...CALL, lastEventId: undefined },
+        { engine: world.engine, agent: world.engine.agents.first, ...CALL, lastEventId: undefined },
       );
 
     const before = send("m1");

@@ -116,7 +116,9 @@ async function readFromTheStart({
   engine,
   taskId,
 }: Pick<Answered, "engine" | "taskId">): Promise<Reader> {
-  return new Reader(await subscribeToTask({ taskId }, { engine, ...CALL }));
+  return new Reader(
+    await subscribeToTask({ taskId }, { engine, agent: engine.agents.first, ...CALL }),
+  );
 }
 
 function perEvent(cost: Cost): Cost {

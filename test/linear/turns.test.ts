@@ -115,7 +115,7 @@ function engineOf(
 async function send(engine: Engine, more: Partial<Message> = {}): Promise<Task> {
   const message = { ...userMessage(randomUUID(), "Go on."), ...more };
   const request = { message, blocking: true, historyLength: 0 };
-  return (await sendMessage(request, { engine, ...CALL })) as Task;
+  return (await sendMessage(request, { engine, agent: engine.agents.first, ...CALL })) as Task;
 }
 
 interface TurnCosts {

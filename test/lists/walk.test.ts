@@ -151,6 +151,7 @@ function aRequest(pageSize: number, pageToken?: string): ListTasksRequest {
 function aCall(engine: Engine) {
   return {
     engine,
+    agent: engine.agents.first,
     caller: CALLER,
     version: "1.0",
     trace: undefined,

@@ -24,7 +24,7 @@ function operatorOf({ engine }: LoopWorld): {
     (level: Line["level"]) =>
     (message: string, fields: Line["fields"] = {}): void =>
       void lines.push({ level, message, fields });
-  engine.agent.prepare?.({ logger: { debug: at("debug"), warn: at("warn") } });
+  engine.agents.first.definition.prepare?.({ logger: { debug: at("debug"), warn: at("warn") } });
   return { lines, warnings: () => lines.filter(({ level }) => level === "warn") };
 }
 
@@ -133,7 +133,7 @@ test("a sub-agent that is down logs one warning for each call, in plain text", a
 test("a served agent whose model cannot be used does not start, and says what is missing", () => {
   const prepare = (model: string): unknown => {
     const modelOptions = { environment: {} };
-    const { agent } = new LoopWorld({ model, modelOptions }).engine;
+    const { definition: agent } = new LoopWorld({ model, modelOptions }).engine.agents.first;
     try {
       return agent.prepare?.({});
     } catch (error) {

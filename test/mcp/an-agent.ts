@@ -15,7 +15,7 @@ export class AgentWorld extends LoopWorld {
   }
 
   get agent(): Agent {
-    return this.engine.agent;
+    return this.engine.agents.first.definition;
   }
 
   override async restart(changes: Partial<ModelAgentDefinition> = {}): Promise<RecoveryReport> {
@@ -38,7 +38,7 @@ export class AgentWorld extends LoopWorld {
     const { engine } = this;
     onTestFinished(async () => {
       engine.close();
-      await engine.agent[Symbol.asyncDispose]!();
+      await engine.agents.first.dispose();
     });
   }
 }

@@ -44,7 +44,14 @@ export class Follower {
     const cursor = this.#earlier.at(-1)?.id ?? after;
     const lastEventId = cursor === undefined ? undefined : String(cursor);
     try {
-      const call = { engine, caller, version, trace: undefined, lastEventId };
+      const call = {
+        engine,
+        agent: engine.agents.first,
+        caller,
+        version,
+        trace: undefined,
+        lastEventId,
+      };
       const source = await subscribeToTask({ taskId }, call);
       if (this.hasLeft) return;
       this.#head = headOf(source);

@@ -248,7 +248,13 @@ export class Story {
     const { engine } = this.#process;
     const waiter: Waiter = { messageId: message.messageId };
     this.#waiters.push(waiter);
-    const call = { engine, caller: this.#caller, version: "1.0", trace: undefined } as const;
+    const call = {
+      engine,
+      agent: engine.agents.first,
+      caller: this.#caller,
+      version: "1.0",
+      trace: undefined,
+    } as const;
     const answered = sendMessage({ message, blocking: true }, { ...call, lastEventId: undefined });
     void answered
       .catch((error: unknown) => error)

@@ -30,6 +30,7 @@ describe("is on record", () => {
         requestId: "req-1",
         method: "POST",
         path: "/",
+        agentId: expect.any(String),
         address: "127.0.0.1",
       },
     ]);

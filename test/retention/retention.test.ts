@@ -234,6 +234,7 @@ async function known(engine: Engine, taskIds: readonly string[]): Promise<readon
 function aCall(engine: Engine) {
   return {
     engine,
+    agent: engine.agents.first,
     caller: CALLER,
     version: "0.3",
     trace: undefined,

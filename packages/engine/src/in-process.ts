@@ -27,6 +27,7 @@ import {
 import { sendMessage } from "./operations/send-message.ts";
 import { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 import { subscribeToTask } from "./operations/subscribe-to-task.ts";
+import type { ServedAgent } from "./run/agents.ts";
 import type { Engine } from "./run/engine.ts";
 import { isTracing } from "./tracing/opentelemetry.ts";
 
@@ -64,12 +65,19 @@ const STREAMS: StreamOperations = { sendStreamingMessage, subscribeToTask };
 /**
  * Connects a client to an engine in the same process. It performs the same
  * operations as a server, on behalf of one caller, without encoding anything.
+ *
+ * @param agent the agent to connect to; by default the first one of the engine
  */
-export function createInProcessConnection(engine: Engine, caller: Caller): Connection {
+export function createInProcessConnection(
+  engine: Engine,
+  caller: Caller,
+  agent: ServedAgent = engine.agents.first,
+): Connection {
   const toCall = (context: RequestContext | undefined, lastEventId?: string): Call => {
-    const declared = new Set(declaredExtensions(engine.agent.info).map(({ uri }) => uri));
+    const declared = new Set(declaredExtensions(agent.info).map(({ uri }) => uri));
     return {
       engine,
+      agent,
       caller,
       version: "1.0",
       trace: context?.trace && calledTrace(context.trace),
@@ -84,7 +92,7 @@ export function createInProcessConnection(engine: Engine, caller: Caller): Conne
   };
   return {
     get card() {
-      return createCard(engine);
+      return createCard(engine, agent);
     },
     // The connection type requires a URL; nothing connects to this one.
     selectedInterface: { url: "in-process:", version: "1.0", binding: "JSONRPC" },
@@ -106,7 +114,7 @@ function calledTrace(trace: TraceContext): TraceContext {
   return isTracing() ? trace : { ...trace, spanId: randomBytes(8).toString("hex") };
 }
 
-function createCard({ agent: { info }, streams }: Engine): Connection["card"] {
+function createCard({ streams }: Engine, { info }: ServedAgent): Connection["card"] {
   const extensions = declaredExtensions(info);
   const capabilities = { streaming: streams, pushNotifications: false, extensions };
   const facts = { info, interfaces: [], capabilities };

@@ -4,15 +4,23 @@
 export {
   type RunningEngine,
   type StartEngineOptions,
-  closeAgentAndBackend,
+  closeAgentsAndBackend,
   createEngine,
   startEngine,
   startLocalAgent,
 } from "./start-engine.ts";
 export { createInProcessConnection } from "./in-process.ts";
 export type { Engine, EngineOptions } from "./run/engine.ts";
+export { Agents, type ServedAgent } from "./run/agents.ts";
+export type { TaskScope } from "./run/live-tasks.ts";
 export { isSettled } from "./run/live-task.ts";
-export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
+export {
+  type AcceptedTask,
+  type Incoming,
+  acceptMessage,
+  requireEnabled,
+} from "./messages/accept-message.ts";
+export { addAgent, removeAgent, replaceAgent } from "./lifecycle/change-agents.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
 export { streamDisconnected } from "./lifecycle/disconnect.ts";
 export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts";

@@ -5,7 +5,9 @@ import { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 import type { Backend } from "./log/backend.ts";
 import type { Logger } from "./logging/logger.ts";
 import { type PushOptions, PushService } from "./push/push-service.ts";
+import { ServedAgent } from "./run/agents.ts";
 import { Engine, type EngineOptions } from "./run/engine.ts";
+import { agentKey } from "./task/agent-key.ts";
 
 /** Creates an engine that does not recover the tasks of an earlier process. Enough for tests of single operations. */
 export function createEngine(options: Omit<EngineOptions, "wake">): Engine {
@@ -32,7 +34,7 @@ export interface RunningEngine {
   /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: RecoveryReport;
   /**
-   * Rejects new work, waits up to `drainMs` for running tasks (default 0), and closes the agent and
+   * Rejects new work, waits up to `drainMs` for running tasks (default 0), and closes the agents and
    * the backend. `beforeClose` is called after the last write and before the backend closes.
    */
   readonly close: (options?: {
@@ -42,12 +44,11 @@ export interface RunningEngine {
 }
 
 /**
- * Runs an agent on a backend: resumes the unfinished tasks of an earlier process, delivers pending
- * notifications and removes old tasks. It owns the agent and the backend, and closes both.
+ * Runs agents on a backend: resumes the unfinished tasks of an earlier process, delivers pending
+ * notifications and removes old tasks. It owns the agents and the backend, and closes them.
  */
 export async function startEngine(options: StartEngineOptions): Promise<RunningEngine> {
   const {
-    agent,
     backend,
     logger,
     push: pushOptions,
@@ -58,7 +59,6 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
   let push: PushService | undefined;
   const engine = createEngine({
     ...rest,
-    agent,
     backend,
     logger,
     ...(pushOptions !== false && {
@@ -88,7 +88,8 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
         push?.close();
         await retention.close();
         await beforeClose?.();
-        await closeAgentAndBackend({ agent, backend, logger });
+        for (const agent of engine.agents) await agent.dispose();
+        await backend.close();
       },
     };
   } catch (error) {
@@ -98,18 +99,14 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
   }
 }
 
-/** Closes the agent and then the backend, even if closing the agent fails. */
-export async function closeAgentAndBackend(parts: {
-  readonly agent: Agent;
+/** Closes the agents and then the backend of an engine that did not start. */
+export async function closeAgentsAndBackend(parts: {
+  readonly agents: readonly Agent[];
   readonly backend: Backend;
   readonly logger: Logger;
 }): Promise<void> {
-  const { agent, backend, logger } = parts;
-  try {
-    await agent[Symbol.asyncDispose]?.();
-  } catch (error) {
-    logger.error("the agent could not be closed", { error });
-  }
+  const { agents, backend, logger } = parts;
+  for (const agent of agents) await new ServedAgent(agent, agentKey(agent), logger).dispose();
   await backend.close();
 }
 

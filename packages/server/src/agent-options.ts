@@ -6,7 +6,7 @@ import type {
   PushOptions,
   RetentionOptions,
 } from "@convoke/engine";
-import type { AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
+import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
@@ -23,10 +23,19 @@ export interface AgentStorage {
   readonly key?: AgentKey;
   /** The data folder, where `apiKeys()` has its file. Default: nothing is stored on disk. */
   readonly folder?: string;
+  /**
+   * Prepares an agent with its environment. Called for each agent before its first turn, also for one
+   * that is added later. Default: the agents are prepared, or need nothing.
+   */
+  readonly prepare?: (agent: Agent) => Promise<void>;
 }
 
 /** The options that `serve` and `mount` have in common. */
 export interface AgentOptions extends AuthOptions, AuthorizationOptions {
+  /**
+   * The id of the agent that also answers at the root, if there are several. Default: the first one.
+   */
+  readonly default?: string;
   /** Receives the log of the server. `createJsonLogger` writes JSON lines. */
   readonly logger: Logger;
   /**
@@ -84,8 +93,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly emptyTaskMs?: number;
   /**
    * The tenants of this server. Tasks of one tenant are invisible to the others. Default none:
-   * requests that name a tenant are rejected. `v1` and `convoke` are reserved: they
-   * are the paths of A2A 0.3 and of the admin API.
+   * requests that name a tenant are rejected. The names of other paths are reserved, such as `v1`,
+   * `agents` and `convoke`.
    */
   readonly tenants?: readonly string[];
   /**
@@ -115,6 +124,7 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    */
   readonly extendedCard?: (
     caller: Caller,
+    agentId: string,
   ) => Partial<AgentInfo> | undefined | Promise<Partial<AgentInfo> | undefined>;
   /**
    * Trusts `Forwarded` and `X-Forwarded-*` headers. Default false. Enable it only behind a proxy

@@ -1,10 +1,11 @@
 import { A2AError, type Caller, errorText } from "@convoke/protocol";
+import { requireEnabled } from "@convoke/engine";
 import { inSpan } from "@convoke/engine/tracing";
 import type { App } from "./bindings/app.ts";
 import { matchAdmin } from "./bindings/admin/handle.ts";
 import { Admission } from "./guard/admission.ts";
 import { RESOURCE_PATH } from "./guard/authenticate.ts";
-import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
+import { CARD_PATH, CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleCoder } from "./bindings/coder/handle.ts";
 import { matchCoder } from "./bindings/coder/routes.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
@@ -22,12 +23,80 @@ import {
   retryHeaders,
 } from "./http/exchange.ts";
 
-/** Handles a request: checks it with the guard and passes it to the binding of its path. */
-export async function route(app: App, received: HttpRequest): Promise<HttpResponse> {
-  const request = withSpan(withSingleSlashes(received));
+/** The agents of a server by their paths. */
+export interface Routes {
+  /** The agent at the root. */
+  readonly root: App;
+  /** The path below which gRPC is served, in addition to the root. */
+  readonly grpcBasePath: string;
+  /** The agent at `/agents/<id>`. */
+  find(id: string): App | undefined;
+  /** Lists the agents. */
+  directory(request: HttpRequest): HttpResponse;
+}
+
+/** Handles a request: finds its agent, checks it with the guard and passes it to the binding of its path. */
+export async function route(routes: Routes, received: HttpRequest): Promise<HttpResponse> {
+  const { app, request: located, problem } = locate(routes, withSingleSlashes(received));
+  const request = withSpan(located);
   const admission = new Admission(app, request);
-  const response = await inSpan(request.span, () => dispatch(app, request, admission));
+  const response = await inSpan(request.span, () => {
+    if (request.path === DIRECTORY_PATH && request.agentPath === undefined) {
+      const list = (): HttpResponse => allow(request, ["GET", "HEAD"]) ?? routes.directory(request);
+      return dispatchPublic(app, request, admission, list);
+    }
+    if (problem !== undefined) return dispatchPublic(app, request, admission, () => problem);
+    return dispatch(app, request, admission);
+  });
   return app.cors.addHeaders(admission.finish(response), request);
+}
+
+/** A request for an agent, with the path below that of the agent. */
+interface Located {
+  readonly app: App;
+  readonly request: HttpRequest;
+  /** The response if there is no such agent. */
+  readonly problem?: HttpResponse;
+}
+
+/** The list of the agents of this server. */
+const DIRECTORY_PATH = "/.well-known/agents.json";
+
+const AGENT_PATH = /^\/agents\/(?<id>[^/]+)(?<below>\/.*)?$/;
+
+/** Where some clients look for the card of one of several agents. */
+const CARD_ALIAS = /^\/api\/agents\/(?<id>[^/]+)\/agent-card$/;
+
+function locate(routes: Routes, received: HttpRequest): Located {
+  const request = isGrpc(received)
+    ? { ...received, path: stripBasePath(received.path, routes.grpcBasePath) }
+    : received;
+  const alias = CARD_ALIAS.exec(request.path)?.groups?.["id"];
+  const { id = alias, below = "/" } = AGENT_PATH.exec(request.path)?.groups ?? {};
+  if (id === undefined) return { app: routes.root, request };
+  const app = routes.find(id);
+  if (app === undefined) {
+    const problem = plainError(404, `there is no such agent; ${DIRECTORY_PATH} lists them`);
+    return { app: routes.root, request, problem };
+  }
+  const path = alias === undefined ? below : CARD_PATH;
+  return { app, request: { ...request, path, agentPath: `/agents/${id}` } };
+}
+
+/** Responds with public content. */
+async function dispatchPublic(
+  app: App,
+  request: HttpRequest,
+  admission: Admission,
+  respond: () => HttpResponse,
+): Promise<HttpResponse> {
+  admission.name("card", "listAgents");
+  try {
+    app.guard.admit(request);
+    return isPreflight(request) ? PUBLIC_PREFLIGHT : respond();
+  } catch (thrown) {
+    return errorResponse(request, admission.toError(thrown));
+  }
 }
 
 /** Whether the process answers, and whether it takes requests: not while it starts or stops, or its storage fails. */
@@ -74,6 +143,7 @@ async function dispatch(
     if (CARD_PATHS.has(request.path)) {
       admission.name("card", "getCard");
       app.guard.admit(request);
+      requireEnabled(app.agent);
       return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
     }
     if (request.path === KEYS_PATH) {
@@ -87,7 +157,7 @@ async function dispatch(
       return allow(request, ["GET", "HEAD"]) ?? app.protectedResource(request);
     }
     if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
-    const coder = matchCoder(app.engine.agent, request);
+    const coder = matchCoder(app.agent.definition, request);
     if (coder !== undefined) return await handleCoder(app, coder, admission);
     const rest = matchRest(request);
     if (rest !== undefined) {
@@ -106,12 +176,14 @@ async function dispatch(
     if (admin !== undefined) {
       return allow(request, [admin.method]) ?? (await admin.handle(app, request, caller));
     }
-    if (request.path === METRICS_PATH && app.metricsText !== undefined) {
+    const isMetrics = request.path === METRICS_PATH && request.agentPath === undefined;
+    if (isMetrics && app.metricsText !== undefined) {
       return allow(request, ["GET", "HEAD"]) ?? serveMetrics(app, app.metricsText, caller);
     }
+    const place = request.basePath + (request.agentPath ?? "");
     return plainError(
       404,
-      `there is nothing at ${request.basePath}${request.path}; the card is at ${request.basePath}/.well-known/agent-card.json`,
+      `there is nothing at ${place}${request.path}; the card is at ${place}${CARD_PATH}`,
     );
   } catch (thrown) {
     return errorResponse(request, admission.toError(thrown));
@@ -134,13 +206,12 @@ async function dispatchGrpc(
   request: HttpRequest,
   admission: Admission,
 ): Promise<HttpResponse> {
-  const located = { ...request, path: stripBasePath(request.path, app.grpcBasePath) };
-  if (located.path.startsWith("/grpc.")) {
+  if (request.path.startsWith("/grpc.")) {
     const { handleGrpcTools } = await import("./bindings/grpc/tools.ts");
-    return handleGrpcTools(app, located, admission);
+    return handleGrpcTools(app, request, admission);
   }
   const { handleGrpc } = await import("./bindings/grpc/handle.ts");
-  return handleGrpc(app, located, admission);
+  return handleGrpc(app, request, admission);
 }
 
 /** Paths that need no authentication. */

@@ -114,7 +114,13 @@ test("if the storage cannot be opened, waiting requests are disconnected and the
 
 test.each<[what: string, given: unknown, problem: string]>([
   ["nothing", undefined, "not undefined"],
-  ["several agents", [AGENT, AGENT], "one agent per server is supported, not an array of 2"],
+  ["no agents", [], "at least one agent is needed"],
+  ["a list with something else", [AGENT, () => "hi"], "not a function"],
+  [
+    "two agents with one id",
+    [AGENT, AGENT],
+    'the agents "Greeter" and "Greeter" have the same id "greeter"',
+  ],
   ["a function", () => "hi", "not a function"],
   ["a definition", { name: "x", run: () => "hi" }, "not an object without info and run"],
   ["an instance of something else", new Map(), "not an object of class Map"],

@@ -2,7 +2,8 @@ import type { AddressInfo, Server as NetServer } from "node:net";
 import type { Agent, Metrics } from "@convoke/protocol";
 import { isLoopbackHost } from "@convoke/protocol/internal";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
-import { HostedAgent } from "./hosted-agent.ts";
+import { Host } from "./host.ts";
+import type { ServerAgents } from "./hosted-agents.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
 import { Port, type TlsOptions } from "./node/port.ts";
@@ -34,6 +35,8 @@ export interface Server extends AsyncDisposable {
   readonly port: number;
   /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: RecoveryReport;
+  /** The agents, which can be changed while the server runs if it was started with a list. */
+  readonly agents: ServerAgents;
   /** Handles a request without the network, for example in tests. */
   readonly fetch: FetchHandler;
   /** Stops the server: ends streams so that clients reconnect, and closes the agent and the storage. */
@@ -41,13 +44,16 @@ export interface Server extends AsyncDisposable {
 }
 
 /**
- * Serves an agent on a port: JSON-RPC, HTTP+JSON and gRPC, in A2A 1.0 and 0.3. The
- * port is bound before the storage is opened, so that a second server fails
+ * Serves an agent on a port: JSON-RPC, HTTP+JSON and gRPC, in A2A 1.0 and 0.3. Several agents are
+ * served at `/agents/<id>`, and the first one also at the root. The port is bound before the storage is opened, so that a second server fails
  * without touching the data of the first. Requests that arrive in between wait.
  */
-export async function serve(agent: Agent, options: ServeOptions): Promise<Server> {
+export async function serve(
+  agent: Agent | readonly Agent[],
+  options: ServeOptions,
+): Promise<Server> {
   const isLocal = isLoopbackHost(options.host);
-  const hosted = new HostedAgent(agent, options, { basePath: "", isLocal });
+  const hosted = new Host(agent, options, { basePath: "", isLocal });
   checkReach(hosted.authentication, options);
   const port = new Port({
     listener: createNodeListener(hosted.handler),
@@ -80,6 +86,7 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
       url: options.publicUrl ?? toUrl(address),
       port: address.port,
       recovered,
+      agents: await hosted.agents,
       fetch: createFetchHandler(hosted.handler),
       close,
       [Symbol.asyncDispose]: () => close(),
@@ -93,7 +100,7 @@ export async function serve(agent: Agent, options: ServeOptions): Promise<Server
 
 /** Rejects a server that strangers could use, and client certificates that nobody checks. */
 function checkReach(
-  { security, needsCertificates }: HostedAgent["authentication"],
+  { security, needsCertificates }: Host["authentication"],
   { host, tls, allowAnonymous = false }: ServeOptions,
 ): void {
   if (needsCertificates && tls?.ca === undefined) {
@@ -143,19 +150,25 @@ export interface Mounted extends AsyncDisposable {
   readonly node: NodeListener;
   /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: RecoveryReport;
+  /** The agents, which can be changed while they are mounted if a list was mounted. */
+  readonly agents: ServerAgents;
   /** Ends streams so that clients reconnect, and closes the agent and the storage. Later requests get 503. */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** Embeds an agent in an app, which passes its requests to it. */
-export async function mount(agent: Agent, options: MountOptions): Promise<Mounted> {
+/** Embeds one or several agents in an app, which passes its requests to them. */
+export async function mount(
+  agent: Agent | readonly Agent[],
+  options: MountOptions,
+): Promise<Mounted> {
   const basePath = checkBasePath(options.basePath);
-  const hosted = new HostedAgent(agent, options, { basePath, isLocal: false });
+  const hosted = new Host(agent, options, { basePath, isLocal: false });
   const recovered = await hosted.open({ openBackend: options.openBackend });
   return {
     fetch: createFetchHandler(hosted.handler),
     node: createNodeListener(hosted.handler),
     recovered,
+    agents: await hosted.agents,
     close: (closing) => hosted.close(closing),
     [Symbol.asyncDispose]: () => hosted.close(),
   };

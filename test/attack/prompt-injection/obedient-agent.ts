@@ -60,7 +60,7 @@ export function obedientAgent(
   const { engine } = world;
   onTestFinished(async () => {
     engine.close();
-    await engine.agent[Symbol.asyncDispose]?.();
+    await engine.agents.first.dispose();
   });
   return { world, model, transfers: ran };
 }

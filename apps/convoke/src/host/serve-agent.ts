@@ -1,11 +1,12 @@
 import type { Agent } from "@convoke/protocol";
 import {
-  type AgentData,
   type AgentDataOptions,
   openAgentData,
+  openHostData,
   retentionFor,
 } from "@convoke/runtime/agent-data";
 import {
+  type AgentStorage,
   type MountOptions,
   type Mounted,
   type ServeOptions,
@@ -17,22 +18,32 @@ import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "
 
 type StorageOptions = Pick<AgentDataOptions, "data" | "onFatal" | "source">;
 
-/** How to serve an agent. Every option has a default that suits local development. */
+/** How to serve agents. Every option has a default that suits local development. */
 export interface ServeAgentOptions
   extends Partial<Omit<ServeOptions, "openBackend">>, StorageOptions {}
 
-/** A running server of an agent. */
+/** A running server of one or several agents. */
 export interface AgentServer extends Server {
-  /** The id under which the tasks of the agent are stored. */
+  /** The id under which the tasks of the agent at the root are stored. */
   readonly agentId: string;
   /** The data folder. Absent if nothing is stored on disk. */
   readonly folder?: string;
 }
 
-/** Serves an agent on a port, with its tasks in SQLite. */
-export async function serve(agent: Agent, options: ServeAgentOptions = {}): Promise<AgentServer> {
+/**
+ * Serves an agent on a port, with its tasks in SQLite. Several agents share the port and the storage:
+ * each is at `/agents/<id>`, and the first one also at the root.
+ *
+ * @example
+ * await using server = await serve([greeter, poet], { port: 0 });
+ */
+export async function serve(
+  agent: Agent | readonly Agent[],
+  options: ServeAgentOptions = {},
+): Promise<AgentServer> {
   const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  let opened: AgentData | undefined;
+  const storage = { data, onFatal, source, logger, tracing: rest.tracing };
+  let folder: string | undefined;
   const server = await serveOn(agent, {
     port: 3000,
     host: "127.0.0.1",
@@ -40,35 +51,43 @@ export async function serve(agent: Agent, options: ServeAgentOptions = {}): Prom
     logger,
     retention: retentionFor(data, rest.retention),
     openBackend: async ({ port }, metrics) => {
-      const holder = { port };
-      return (opened = await openAgentData(agent, {
-        data,
-        onFatal,
-        source,
-        logger,
-        metrics,
-        tracing: rest.tracing,
-        holder,
-      }));
+      const opened = await openStorage(agent, { ...storage, metrics, holder: { port } });
+      folder = opened.folder;
+      return opened;
     },
   });
-  const { key, folder } = opened!;
-  return { ...server, agentId: key.id, ...(folder !== undefined && { folder }) };
+  const { id: agentId } = [...server.agents].find(({ isDefault }) => isDefault)!;
+  return { ...server, agentId, ...(folder !== undefined && { folder }) };
+}
+
+/** Several agents share one storage; a single agent has its own. */
+function openStorage(
+  agent: Agent | readonly Agent[],
+  options: AgentDataOptions,
+): Promise<AgentStorage> {
+  return isList(agent) ? openHostData(options) : openAgentData(agent, options);
+}
+
+function isList(agent: Agent | readonly Agent[]): agent is readonly Agent[] {
+  return Array.isArray(agent);
 }
 
 /** How to mount an agent in an app. Every option has a default that suits local development. */
 export interface MountAgentOptions
   extends Partial<Omit<MountOptions, "openBackend">>, StorageOptions {}
 
-/** Mounts an agent in an app that has its own port, with its tasks in SQLite. */
-export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
+/** Mounts one or several agents in an app that has its own port, with their tasks in SQLite. */
+export function mount(
+  agent: Agent | readonly Agent[],
+  options: MountAgentOptions = {},
+): Promise<Mounted> {
   const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  const storage = { data, onFatal, source, logger, tracing: rest.tracing };
   return mountOn(agent, {
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
-    openBackend: (metrics) =>
-      openAgentData(agent, { data, onFatal, source, logger, metrics, tracing: rest.tracing }),
+    openBackend: (metrics) => openStorage(agent, { ...storage, metrics }),
   });
 }
 

@@ -110,6 +110,7 @@ function aTask(n: number): CachedTask {
   return {
     n,
     owner: "ann",
+    agentId: null,
     epoch: 1,
     state: "working",
     statusAt: 0,

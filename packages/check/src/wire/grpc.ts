@@ -177,6 +177,11 @@ interface GrpcRequest extends WireSession {
   readonly seen: Record<string, string>;
 }
 
+/** The path that comes before the name of the service; empty for the root. */
+function basePath(url: string): string {
+  return new URL(url).pathname.replace(/\/+$/, "");
+}
+
 /**
  * One call, byte by byte. Yields the messages and returns how the call ended. The status is in the
  * trailers, or in the headers of a response without messages.
@@ -194,7 +199,7 @@ async function* callGrpc(request: GrpcRequest): Messages {
     recordFailure(session, broken);
     const stream = session.request({
       ":method": "POST",
-      ":path": path,
+      ":path": basePath(target.url) + path,
       "content-type": "application/grpc+proto",
       te: "trailers",
       ...metadata,

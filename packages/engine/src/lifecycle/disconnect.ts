@@ -15,7 +15,7 @@ const waiting = new WeakMap<LiveTask, NodeJS.Timeout>();
  */
 export function streamDisconnected(engine: Engine, taskId: string): void {
   const live = engine.tasks.get(taskId);
-  if (engine.agent.info.onDisconnect !== "cancel" || live === undefined) return;
+  if (live?.agent?.info.onDisconnect !== "cancel") return;
   if (engine.openStreams.has(taskId)) return;
   const timer = waiting.get(live);
   if (timer !== undefined) return void timer.refresh();

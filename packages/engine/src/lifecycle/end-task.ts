@@ -1,6 +1,5 @@
 import {
   A2AError,
-  type Caller,
   ENGINE_EVENTS,
   type Metadata,
   type Task,
@@ -12,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type TurnLog, readTurnLog } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
+import type { TaskScope } from "../run/live-tasks.ts";
 import { newId } from "../task/new-id.ts";
 
 /** Why a task ends, shown in its last status. */
@@ -52,8 +52,8 @@ export async function endTask(
  * not resume the task. Then the agent is asked to stop, and the task is canceled
  * whatever the agent does.
  */
-export async function cancelTask(engine: Engine, taskId: string, caller: Caller): Promise<Task> {
-  const live = await engine.tasks.openFor(caller, taskId);
+export async function cancelTask(engine: Engine, taskId: string, scope: TaskScope): Promise<Task> {
+  const live = await engine.tasks.openFor(scope, taskId);
   const canceled = cancel(engine, live).finally(() => engine.tasks.release(live));
   await engine.storage.orUnavailable(canceled, {
     taskId,
@@ -72,10 +72,7 @@ const CANCEL_GRACE_MS = 500;
 async function cancel(engine: Engine, live: LiveTask): Promise<void> {
   const { run, writer } = live;
   const { taskId } = writer;
-  const isOurs = live.otherAgent === undefined;
-  if (isOurs && run === undefined && !isTerminal(writer.nextState)) {
-    await abandonTask(engine, taskId);
-  }
+  if (run === undefined && !isTerminal(writer.nextState)) await abandonTask(engine, live);
   if (run !== undefined && !isTerminal(writer.nextState)) {
     const epoch = run.epoch;
     live.markCanceled();
@@ -91,18 +88,22 @@ async function cancel(engine: Engine, live: LiveTask): Promise<void> {
  * Notifies the agent that a task has ended whose run is not in memory, so that it
  * can stop what its journal says it started elsewhere.
  */
-export async function abandonTask(engine: Engine, taskId: string): Promise<void> {
-  if (engine.agent.abandon === undefined) return;
-  const { log } = await readTurnLog(engine.backend, taskId);
-  abandonTurn(engine, log);
+export async function abandonTask(engine: Engine, live: LiveTask): Promise<void> {
+  if (!live.isServed || live.agent?.definition.abandon === undefined) return;
+  const { log } = await readTurnLog(engine.backend, live.writer.taskId);
+  abandonTurn(engine, live, log);
 }
 
 /** The same for a log that has been read already. */
-export function abandonTurn(engine: Engine, { task, journal }: TurnLog): void {
+export function abandonTurn(engine: Engine, { agent }: LiveTask, { task, journal }: TurnLog): void {
   if (journal.length === 0) return;
   try {
-    engine.agent.abandon?.(task, journal);
+    agent?.definition.abandon?.(task, journal);
   } catch (error) {
-    engine.logger.error("the agent could not abandon a task", { taskId: task.id, error });
+    engine.logger.error("the agent could not abandon a task", {
+      taskId: task.id,
+      agentId: agent?.id,
+      error,
+    });
   }
 }

@@ -1,6 +1,5 @@
 import {
   type AgentEvent,
-  type Caller,
   ENGINE_EVENTS,
   ServerStopping,
   agentMessage,
@@ -10,7 +9,9 @@ import {
 import type { BackoffOptions } from "@convoke/protocol/internal";
 import type { TaskRecord } from "../log/backend.ts";
 import { type EndReason, abandonTask, abandonTurn, endTask } from "./end-task.ts";
+import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
+import type { TaskScope } from "../run/live-tasks.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
 import { resumeTask } from "../run/resume-task.ts";
 import { AttemptQueue } from "./attempt-queue.ts";
@@ -24,7 +25,7 @@ const MAX_CRASHES = 5;
 
 const CRASH_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 
-/** What happened to the unfinished tasks of an earlier process. */
+/** What happened to the unfinished tasks of an earlier process, or of an agent that was added. */
 export interface RecoveryReport {
   /** How many were resumed, or queued to resume. */
   readonly resumed: number;
@@ -57,6 +58,8 @@ export interface RecoverOptions {
    * be the reason. Default: one second, then twice as long each time.
    */
   readonly crashBackoff?: BackoffOptions;
+  /** Only the tasks of this agent, which was added to a running engine. Default: all. */
+  readonly agent?: ServedAgent;
 }
 
 /**
@@ -65,16 +68,19 @@ export interface RecoverOptions {
  */
 export async function recover(
   engine: Engine,
-  { resume = true, crashBackoff = CRASH_BACKOFF }: RecoverOptions = {},
+  { resume = true, crashBackoff = CRASH_BACKOFF, agent }: RecoverOptions = {},
 ): Promise<RecoveryReport> {
   const recovered = { resumed: 0, ended: 0, waiting: 0 };
   const others = new Map<string, OtherAgentTasks>();
   const queue = new AttemptQueue(engine, crashBackoff);
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
-    const [own, foreign] = partition(records, engine.isOwn);
-    for (const record of foreign) {
-      engine.openTasks.add(record.owner);
+    const isOwn = (record: TaskRecord): boolean =>
+      (agent ?? engine.agents.of(record))?.owns(record) === true;
+    const [own, foreign] = partition(records, isOwn);
+    // Those of an agent that was added are counted since the engine started.
+    if (agent === undefined) for (const { owner } of records) engine.openTasks.add(owner);
+    for (const record of agent === undefined ? foreign : []) {
       const agentId = storedAgentId(record);
       const { agent, tasks } = others.get(agentId) ?? { agent: record.agent, tasks: 0 };
       others.set(agentId, { agentId, agent, tasks: tasks + 1 });
@@ -91,7 +97,7 @@ export async function recover(
   if (others.size > 0) {
     engine.logger.warn(
       "unfinished tasks belong to agents that are not served here and are left alone",
-      { agentId: engine.key.id, others: report.others },
+      { agentId: Array.from(engine.agents, ({ id }) => id).join(", "), others: report.others },
     );
   }
   return report;
@@ -110,7 +116,6 @@ async function takeOver(
   how: { readonly queue: AttemptQueue; readonly resume: boolean },
 ): Promise<Outcome> {
   const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
-  engine.openTasks.add(record.owner);
   const live = engine.tasks.openSnapshot(record, snapshot);
   try {
     return await decide(engine, live, { record, log, ...how });
@@ -131,12 +136,12 @@ async function decide(
 ): Promise<Outcome> {
   const { record, log, queue, resume } = facts;
   if (log.isCanceled) {
-    abandonTurn(engine, log);
+    abandonTurn(engine, live, log);
     await endTask(engine, live, "canceled");
     return "ended";
   }
   if (log.isEmpty) return "waiting";
-  const canResume = log.isDurable || log.isUntouched || engine.agent.info.restart;
+  const canResume = log.isDurable || log.isUntouched || live.agent?.info.restart === true;
   const isWaiting = isInterrupted(record.state)
     ? log.isOver || log.isAsking
     : log.sleep !== undefined;
@@ -151,7 +156,7 @@ async function decide(
   if (crashes > MAX_CRASHES) {
     const text = `The server ended ${crashes} times while the agent was working on this task.`;
     await endTask(engine, live, "failed", { text, metadata: { reason: "crashed", crashes } });
-    abandonTurn(engine, log);
+    abandonTurn(engine, live, log);
     return "ended";
   }
   queue.add(live, { log, crashes });
@@ -182,9 +187,9 @@ export function pauseTask(engine: Engine, taskId: string): void {
 export async function resumePausedTask(
   engine: Engine,
   taskId: string,
-  caller: Caller,
+  scope: TaskScope,
 ): Promise<void> {
-  const live = await engine.tasks.openFor(caller, taskId);
+  const live = await engine.tasks.openFor(scope, taskId);
   const { writer } = live;
   const isPaused = (): boolean =>
     live.run === undefined &&
@@ -193,7 +198,7 @@ export async function resumePausedTask(
     !isInterrupted(writer.nextState) &&
     !isTerminal(writer.nextState);
   try {
-    live.requireOwn();
+    live.requireAgent();
     if (!isPaused()) return;
     await writer.settled;
     if (!isPaused()) return;
@@ -229,7 +234,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   if (isEmpty(live)) return endTask(engine, live, "canceled", NO_MESSAGE);
   // The wake time was set by an earlier process and does not apply to the attempt that is queued.
   if (live.isQueued) return;
-  const { inputTimeout } = engine.agent.info;
+  const { inputTimeout } = live.requireAgent().info;
   if (isInterrupted(writer.nextState)) {
     // Never earlier than the timer's own time, even if the clock was set back in the meantime.
     const timestamp = writer.statusTime(Math.max(engine.now(), at));
@@ -273,7 +278,7 @@ function failUnanswered(engine: Engine, live: LiveTask, ms: number): Promise<voi
 async function failTask(engine: Engine, live: LiveTask, reason: EndReason): Promise<void> {
   const isEvicted = live.run === undefined;
   await endTask(engine, live, "failed", reason);
-  if (isEvicted) await abandonTask(engine, live.writer.taskId);
+  if (isEvicted) await abandonTask(engine, live);
 }
 
 interface Question {

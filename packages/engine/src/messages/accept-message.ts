@@ -13,6 +13,7 @@ import {
   openApprovals,
 } from "@convoke/protocol";
 import type { AcceptedMessage, CommitResult, NewPush, Seq } from "../log/backend.ts";
+import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
@@ -34,6 +35,8 @@ import { startAttempt } from "../run/resume-task.ts";
 
 /** A message from a caller. */
 export interface Incoming extends Sender {
+  /** The agent that the message is for. Default: the first one of the engine. */
+  readonly agent?: ServedAgent | undefined;
   readonly message: Message;
   readonly trace?: TraceContext | undefined;
   /**
@@ -45,6 +48,11 @@ export interface Incoming extends Sender {
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
   /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
   readonly newTaskId?: string | undefined;
+}
+
+/** A message whose agent is known. */
+export interface AddressedMessage extends Incoming {
+  readonly agent: ServedAgent;
 }
 
 /** The task that accepted a message. */
@@ -59,7 +67,8 @@ export interface AcceptedTask {
 const ROLE_PROBLEM = 'must be "user" (ROLE_USER in 1.0): callers do not speak for the agent';
 
 /** Passes a message to the task it names, or creates a task for it. */
-export function acceptMessage(engine: Engine, incoming: Incoming): Promise<AcceptedTask> {
+export function acceptMessage(engine: Engine, given: Incoming): Promise<AcceptedTask> {
+  const incoming = { ...given, agent: given.agent ?? engine.agents.first };
   const { taskId, role } = incoming.message;
   if (role !== "user") return Promise.reject(invalidParams("message.role", ROLE_PROBLEM));
   return taskId === undefined
@@ -68,27 +77,25 @@ export function acceptMessage(engine: Engine, incoming: Incoming): Promise<Accep
 }
 
 /** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
-async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTask> {
-  const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
+async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<AcceptedTask> {
+  const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
+  requireEnabled(agent);
   const { owner } = caller;
   const now = engine.now();
   const { newTaskId } = incoming;
   const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
   const taskId = newTaskId ?? newId(now);
   const contextId = message.contextId ?? newId(now);
+  const earlier = { owner, contextId, agent, position: { createdAt, taskId } };
   const conversation =
     message.contextId === undefined
       ? []
-      : await conversationBefore(engine.backend, {
-          owner,
-          contextId,
-          before: { createdAt, taskId },
-        });
+      : await conversationBefore(engine.backend, engine.contextOf(earlier));
   // A contextId without tasks starts a new conversation, unless its tasks were pruned: then refuse,
   // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
   engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ taskId, owner, contextId, now, createdAt });
+  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt });
   const received = { ...message, taskId, contextId };
   const task: Task = {
     kind: "task",
@@ -99,7 +106,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
     ...(trace && { metadata: traceFields(trace) }),
   };
   // An agent that may reply without a task shows the task only when its first event requires one.
-  const announced = !engine.agent.info.replies;
+  const announced = !agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
     const working = announced ? [engine.status(live, "working", { trace })] : [];
@@ -110,8 +117,8 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
         create: {
           owner,
           contextId,
-          agent: engine.agent.info.name,
-          agentId: engine.key.id,
+          agent: agent.info.name,
+          agentId: agent.id,
           createdAt,
           ...(isOpening && { unlessForgotten: true }),
         },
@@ -137,6 +144,13 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
   }
 }
 
+/** Rejects a new task of an agent that accepts none. Tasks that it has can go on. */
+export function requireEnabled({ id, isEnabled }: ServedAgent): void {
+  if (isEnabled) return;
+  const problem = `the agent ${JSON.stringify(id)} is disabled and accepts no new tasks; try again later`;
+  throw new A2AError("Unavailable", problem);
+}
+
 /** The id to store with the message, so that a retry is recognized. */
 function recordedId(
   { isRetryable = true }: Incoming,
@@ -154,18 +168,18 @@ export function expiredContext(): A2AError {
 /** Passes a message to a task that waits for one, or to an agent that accepts messages while it works. */
 async function continueTask(
   engine: Engine,
-  incoming: Incoming,
+  incoming: AddressedMessage,
   taskId: string,
 ): Promise<AcceptedTask> {
   const { message, caller } = incoming;
-  const live = await engine.tasks.openFor(caller, taskId);
+  const live = await engine.tasks.openFor(engine.scope(caller, incoming.agent), taskId);
   try {
-    live.requireOwn();
+    const { definition } = live.requireAgent();
     if (message.contextId !== undefined && message.contextId !== live.contextId) {
       throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
     }
     await untilSuspended(live);
-    await engine.agent.beforeAccept?.(live.task);
+    await definition.beforeAccept?.(live.task);
     if (incoming.isRetryable !== false) {
       // The same message may be arriving already: then this one is a retry of it.
       while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
@@ -188,7 +202,11 @@ async function untilSuspended({ run, writer }: LiveTask): Promise<void> {
   await Promise.race([run.idle(), sleep(SUSPEND_MS, undefined, { ref: false })]);
 }
 
-function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<AcceptedTask> {
+function receive(
+  engine: Engine,
+  live: LiveTask,
+  incoming: AddressedMessage,
+): Promise<AcceptedTask> {
   const { taskId, nextState } = live.writer;
   const { message } = incoming;
   if (incoming.isRetryable !== false && live.hasReceived(message)) {
@@ -196,7 +214,7 @@ function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Ac
   }
   checkHistory(live.task, engine.limits);
   if (waitsForMessage(live)) return arriving(live, message, answer(engine, live, incoming));
-  const isWelcome = nextState === "working" && engine.agent.info.takesMessages;
+  const isWelcome = nextState === "working" && live.requireAgent().info.takesMessages;
   if (!isWelcome)
     return refuse(engine, live, { incoming, error: takesNoMessage(taskId, nextState) });
   return arriving(live, message, deliverToWorking(engine, live, incoming));
@@ -206,11 +224,12 @@ function receive(engine: Engine, live: LiveTask, incoming: Incoming): Promise<Ac
 async function refuse(
   engine: Engine,
   live: LiveTask,
-  { incoming, error }: { readonly incoming: Incoming; readonly error: A2AError },
+  { incoming, error }: { readonly incoming: AddressedMessage; readonly error: A2AError },
 ): Promise<never> {
   await live.writer.settled;
   const at = live.writer.statusTime(engine.now());
-  toStoredMessage(engine, { task: live.task, message: incoming.message, at });
+  const { definition } = live.requireAgent();
+  toStoredMessage(definition, { task: live.task, message: incoming.message, at });
   throw error;
 }
 
@@ -231,7 +250,11 @@ function waitsForMessage(live: LiveTask): boolean {
 }
 
 /** Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. */
-async function answer(engine: Engine, live: LiveTask, given: Incoming): Promise<AcceptedTask> {
+async function answer(
+  engine: Engine,
+  live: LiveTask,
+  given: AddressedMessage,
+): Promise<AcceptedTask> {
   const { writer, deadline } = live;
   if (writer.settled !== undefined) {
     // The answer must follow the question, so wait until the question is stored.
@@ -244,9 +267,10 @@ async function answer(engine: Engine, live: LiveTask, given: Incoming): Promise<
     return refuse(engine, live, { incoming: given, error });
   }
   const isFirst = isEmpty(live);
-  const incoming = { ...given, message: translateMessage(engine, live.task, given.message) };
+  const { definition } = live.requireAgent();
+  const incoming = { ...given, message: translateMessage(definition, live.task, given.message) };
   const at = writer.statusTime(engine.now());
-  const stored = toStoredMessage(engine, { task: live.task, message: incoming.message, at });
+  const stored = toStoredMessage(definition, { task: live.task, message: incoming.message, at });
   const { run } = live;
   const after = writer.head;
   const parked = run?.isParked === true ? run : undefined;
@@ -304,7 +328,7 @@ function auditAnswer(
 async function deliverToWorking(
   engine: Engine,
   live: LiveTask,
-  incoming: Incoming,
+  incoming: AddressedMessage,
 ): Promise<AcceptedTask> {
   const { writer, inbox } = live;
   const after = writer.head;
@@ -327,7 +351,7 @@ async function deliverToWorking(
 async function joinRetried(
   engine: Engine,
   live: LiveTask,
-  incoming: Incoming,
+  incoming: AddressedMessage,
 ): Promise<AcceptedTask> {
   const { writer } = live;
   const committed = await writer.append([], {
@@ -350,7 +374,7 @@ async function startRun(
   },
 ): Promise<void> {
   const { epoch, incoming, after, isFirst } = arrived;
-  const { owner, contextId, writer, task } = live;
+  const { writer, task } = live;
   const { head } = writer;
   const endedTurn = isFirst ? 0 : await turnEndedAt(engine.backend, writer.taskId, after);
   const message = asReceived(live, incoming.message);
@@ -361,7 +385,7 @@ async function startRun(
     await startAttempt(engine, live, { epoch, log, link: incoming.trace });
     return;
   }
-  const context = { owner, contextId, before: live.position };
+  const context = engine.contextOf(live);
   const history = task.history ?? [];
   const own = history.findLastIndex(({ messageId }) => messageId === message.messageId);
   const earlier = own === -1 ? history : history.toSpliced(own, 1);
@@ -375,7 +399,10 @@ async function startRun(
 function joinOrRefuse(
   engine: Engine,
   { writer }: LiveTask,
-  { incoming, committed }: { readonly incoming: Incoming; readonly committed: CommitResult },
+  {
+    incoming,
+    committed,
+  }: { readonly incoming: AddressedMessage; readonly committed: CommitResult },
 ): Promise<AcceptedTask> {
   if (committed.kind === "duplicate") return joinTask(engine, incoming, committed);
   throw takesNoMessage(writer.taskId, writer.nextState);

@@ -1,11 +1,12 @@
 import {
   A2AError,
+  type Agent,
   type Message,
   type Task,
   invalidParams,
   isMessageReceived,
 } from "@convoke/protocol";
-import type { AcceptedTask, Incoming } from "./accept-message.ts";
+import type { AcceptedTask, AddressedMessage } from "./accept-message.ts";
 import type { Backend, CommitResult } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
@@ -18,16 +19,17 @@ type Duplicate = Extract<CommitResult, { kind: "duplicate" }>;
 /** Handles a messageId that was used before. The same message again is a retry, and gets the task it created (G6). */
 export async function joinTask(
   engine: Engine,
-  { message, caller }: Incoming,
+  incoming: AddressedMessage,
   { taskId, digest }: Duplicate,
 ): Promise<AcceptedTask> {
+  const { message, caller, agent } = incoming;
   const isSame =
-    digest === digestMessage(message) || digest === (await storedDigest(engine, taskId, message));
+    digest === digestMessage(message) || digest === (await storedDigest(engine, taskId, incoming));
   if (!isSame) {
     const problem = `was used for another message, of task ${taskId}; use a new messageId`;
     throw invalidParams("message.messageId", problem);
   }
-  const live = await engine.tasks.openFor(caller, taskId);
+  const live = await engine.tasks.openFor(engine.scope(caller, agent), taskId);
   try {
     if (live.oldest > 0) return { live, after: live.writer.head, joined: currentSnapshot(live) };
     const arrival = await findArrival(engine.backend, taskId, message.messageId);
@@ -54,16 +56,16 @@ function currentSnapshot({ task, writer }: LiveTask): TaskSnapshot {
 async function storedDigest(
   engine: Engine,
   taskId: string,
-  message: Message,
+  { message, agent: { definition } }: AddressedMessage,
 ): Promise<string | undefined> {
-  if (engine.agent.accept === undefined && engine.agent.translate === undefined) return undefined;
+  if (definition.accept === undefined && definition.translate === undefined) return undefined;
   const { entry, before } = (await findArrival(engine.backend, taskId, message.messageId)) ?? {};
   if (entry === undefined || before === undefined || !isMessageReceived(entry.event)) {
     return undefined;
   }
   try {
     const { timestamp: at } = entry.event;
-    return digestMessage(toStoredMessage(engine, { task: before.task, message, at }));
+    return digestMessage(toStoredMessage(definition, { task: before.task, message, at }));
   } catch (error) {
     // The agent would have refused it, so it is a different message.
     if (A2AError.is(error)) return undefined;
@@ -138,15 +140,15 @@ function canonical(value: unknown): string {
 
 /** The message as the agent wants it to be stored. Throws if the agent refuses it. */
 export function toStoredMessage(
-  engine: Engine,
+  agent: Agent,
   facts: { readonly task: Task; readonly message: Message; readonly at: string },
 ): Message {
   const { task, at } = facts;
-  const message = translateMessage(engine, task, facts.message);
-  return engine.agent.accept?.(task, message, new Date(at)) ?? message;
+  const message = translateMessage(agent, task, facts.message);
+  return agent.accept?.(task, message, new Date(at)) ?? message;
 }
 
 /** The message in the form that the agent understands, if it is in a dialect of the agent. */
-export function translateMessage({ agent }: Engine, task: Task, message: Message): Message {
+export function translateMessage(agent: Agent, task: Task, message: Message): Message {
   return agent.translate?.(message, task) ?? message;
 }

@@ -10,7 +10,8 @@ import {
   openApprovals,
   userMessage,
 } from "@convoke/protocol";
-import type { ListPosition } from "../log/backend.ts";
+import type { ListPosition, TaskRecord } from "../log/backend.ts";
+import type { ServedAgent } from "../run/agents.ts";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
 import type { Call } from "./call.ts";
 import {
@@ -30,6 +31,8 @@ export interface PendingApproval {
   readonly contextId: string;
   /** The owner of the task. */
   readonly owner: string;
+  /** The agent that asks. Absent if it is not served here. */
+  readonly agent?: ServedAgent | undefined;
   readonly approval: Approval;
 }
 
@@ -55,11 +58,11 @@ export async function listApprovals(
   const budget = new PageBudget(call.engine.limits.pageBytes);
   let position = parsePosition(request.pageToken);
   let examined = 0;
-  for await (const { position: next, found, owner } of waitingTasks(call, position)) {
+  for await (const { position: next, found, record } of waitingTasks(call, position)) {
     const isFull = approvals.length >= request.pageSize || examined >= MAX_TASKS || budget.isSpent;
     if (isFull) return createPage(approvals, position, call);
     budget.read(found);
-    const waiting = pendingApprovals(found.task, owner, call);
+    const waiting = pendingApprovals(found.task, record, call);
     if (waiting.length > 0 && !budget.takes(waiting)) return createPage(approvals, position, call);
     approvals.push(...waiting);
     position = next;
@@ -74,8 +77,8 @@ async function findApprovals(
   call: OwnersCall,
 ): Promise<readonly PendingApproval[]> {
   const matching: PendingApproval[] = [];
-  for await (const { found, owner } of waitingTasks(call, undefined)) {
-    const waiting = pendingApprovals(found.task, owner, call);
+  for await (const { found, record } of waitingTasks(call, undefined)) {
+    const waiting = pendingApprovals(found.task, record, call);
     matching.push(...waiting.filter(({ approval }) => approval.id === approvalId));
   }
   return matching;
@@ -84,7 +87,7 @@ async function findApprovals(
 interface WaitingTask {
   readonly position: ListPosition;
   readonly found: TaskSnapshot;
-  readonly owner: string;
+  readonly record: TaskRecord;
 }
 
 /**
@@ -99,19 +102,21 @@ async function* waitingTasks(
   for await (const { record, isMatch } of examineTasks(call, { state: "input-required" }, start)) {
     if (!isMatch) continue;
     const { taskId, statusAt, owner } = record;
-    const found = await findListed(taskId, { engine, caller: { owner } });
-    if (found !== undefined) yield { position: { taskId, statusAt }, found, owner };
+    const found = await findListed(taskId, engine, { owner });
+    if (found !== undefined) yield { position: { taskId, statusAt }, found, record };
   }
 }
 
 function pendingApprovals(
   task: Task,
-  owner: string,
+  record: TaskRecord,
   { engine }: OwnersCall,
 ): readonly PendingApproval[] {
   const { id: taskId, contextId } = task;
+  const { owner } = record;
+  const agent = engine.agents.of(record);
   const open = openApprovals(task, new Date(engine.now()));
-  return open.map((approval) => ({ taskId, contextId, owner, approval }));
+  return open.map((approval) => ({ taskId, contextId, owner, agent, approval }));
 }
 
 function createPage(
@@ -143,7 +148,7 @@ export async function decideApproval(
   const { engine, caller, trace } = call;
   if (engine.isDraining) throw new A2AError("Unavailable", "the server is stopping");
   const waiting = await findApproval(decision, call);
-  const { approval, contextId, owner } = waiting;
+  const { approval, contextId, owner, agent } = waiting;
   const { taskId: _, ...given } = decision;
   const data = { ...given, digest: decision.digest ?? approval.digest };
   const field = "body";
@@ -162,7 +167,8 @@ export async function decideApproval(
     contextId,
   };
   const sender = owner === caller.owner ? caller : { owner };
-  await acceptMessage(engine, { message, caller: sender, trace, extensions: new Set([uri]) });
+  const extensions = new Set([uri]);
+  await acceptMessage(engine, { agent, message, caller: sender, trace, extensions });
   return waiting;
 }
 

@@ -7,6 +7,8 @@ import {
   type ProtocolVersion,
   type TraceContext,
 } from "@convoke/protocol";
+import type { ServedAgent } from "../run/agents.ts";
+import type { TaskScope } from "../run/live-tasks.ts";
 import type { Engine } from "../run/engine.ts";
 
 /** The extensions that the server implements for every agent. */
@@ -19,6 +21,8 @@ const SERVER_EXTENSIONS: readonly AgentExtension[] = [
 /** The context of an operation, in addition to its request. */
 export interface Call {
   readonly engine: Engine;
+  /** The agent that the request addresses. */
+  readonly agent: ServedAgent;
   readonly caller: Caller;
   readonly version: ProtocolVersion;
   readonly trace: TraceContext | undefined;
@@ -28,6 +32,15 @@ export interface Call {
   readonly extensions?: ReadonlySet<string> | undefined;
   /** The cursor after which a stream resumes, as the client sent it. */
   readonly lastEventId: string | undefined;
+}
+
+/** The tasks that a request can see. */
+export function scopeOf({
+  engine,
+  caller,
+  agent,
+}: Pick<Call, "engine" | "caller" | "agent">): TaskScope {
+  return engine.scope(caller, agent);
 }
 
 /** The extensions on the card: those of the agent, then those of the server that the agent does not declare itself. */

@@ -21,7 +21,7 @@ const { runReport, toolActivity: activity } = EXTENSIONS;
  * that it accepts. Undefined if the caller receives everything as it is stored.
  */
 export function callerView(
-  { engine, extensions }: Pick<Call, "engine" | "extensions">,
+  { agent, extensions }: Pick<Call, "agent" | "extensions">,
   acceptedOutputModes?: readonly string[],
   dialect?: Dialect,
 ): View | undefined {
@@ -29,7 +29,7 @@ export function callerView(
   // A dialect shows the tool calls in its own form.
   if (extensions?.has(activity.uri) === true && dialect === undefined) views.push(withActivity);
   if (extensions?.has(runReport.uri) === true)
-    views.push((event) => withReport(engine.agent, event));
+    views.push((event) => withReport(agent.definition, event));
   // A caller that activates a dialect reads its data parts, whatever else it accepts.
   const convert = dialect === undefined ? withoutData(acceptedOutputModes) : undefined;
   if (convert !== undefined) views.push(convert);

@@ -1,6 +1,6 @@
 import { A2AError, type CancelTaskRequest, type Task, isTerminal } from "@convoke/protocol";
 import { cancelTask as cancel } from "../lifecycle/end-task.ts";
-import type { Call } from "./call.ts";
+import { type Call, scopeOf } from "./call.ts";
 import { callerView, viewResult } from "./caller-view.ts";
 import { activeDialect, taskInDialect } from "./dialects.ts";
 
@@ -12,14 +12,14 @@ export async function cancelTask(request: CancelTaskRequest, call: Call): Promis
   const task = await canceledTask(request, call);
   const dialect = activeDialect(call);
   if (dialect === undefined) return viewResult(task, callerView(call));
-  const found = await call.engine.tasks.find(request.taskId, call.caller);
+  const found = await call.engine.tasks.find(request.taskId, scopeOf(call));
   const shown = await taskInDialect(dialect, call.engine, found);
   return viewResult(shown, callerView(call, undefined, dialect));
 }
 
 async function canceledTask({ taskId }: CancelTaskRequest, call: Call): Promise<Task> {
-  const { engine, caller, version } = call;
-  const { task } = await engine.tasks.find(taskId, caller);
+  const { engine, version } = call;
+  const { task } = await engine.tasks.find(taskId, scopeOf(call));
   const { state } = task.status;
   if (state === "canceled" && version === "1.0") return task;
   if (isTerminal(state)) {
@@ -27,5 +27,5 @@ async function canceledTask({ taskId }: CancelTaskRequest, call: Call): Promise<
       details: { taskId, state },
     });
   }
-  return cancel(engine, taskId, caller);
+  return cancel(engine, taskId, scopeOf(call));
 }

@@ -1,5 +1,5 @@
 import type { Metadata, Task } from "@convoke/protocol";
-import { expiredContext } from "../messages/accept-message.ts";
+import { expiredContext, requireEnabled } from "../messages/accept-message.ts";
 import { newId } from "../task/new-id.ts";
 import type { Call } from "./call.ts";
 import { stopping } from "./send-message.ts";
@@ -17,22 +17,26 @@ export interface CreateTaskRequest {
  */
 export async function createTask(
   given: CreateTaskRequest,
-  { engine, caller }: Pick<Call, "engine" | "caller">,
+  { engine, agent, caller }: Pick<Call, "engine" | "agent" | "caller">,
 ): Promise<Task> {
   if (engine.isDraining) throw stopping("no new work is accepted");
+  requireEnabled(agent);
   const { owner } = caller;
   const now = engine.now();
   const createdAt = engine.clock.creation({ hasChosenId: false });
   const taskId = newId(now);
   const contextId = given.contextId ?? newId(now);
-  const before = { createdAt, taskId };
+  const position = { createdAt, taskId };
   const { tasks } = engine.backend;
   const earlier =
     given.contextId === undefined
       ? []
-      : await tasks.ofContext({ owner, contextId, before, limit: 1 });
+      : await tasks.ofContext({
+          ...engine.contextOf({ owner, contextId, agent, position }),
+          limit: 1,
+        });
   engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ taskId, owner, contextId, now, createdAt });
+  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt });
   const task: Task = {
     kind: "task",
     id: taskId,
@@ -43,8 +47,7 @@ export async function createTask(
   const wakeAt = Math.min(createdAt + engine.emptyTaskMs, live.deadline ?? Infinity);
   const isOpening = given.contextId !== undefined && earlier.length === 0;
   try {
-    const { info } = engine.agent;
-    const create = { owner, contextId, agent: info.name, agentId: engine.key.id, createdAt };
+    const create = { owner, contextId, agent: agent.info.name, agentId: agent.id, createdAt };
     const committed = await live.writer.append([task], {
       epoch: 1,
       create: { ...create, ...(isOpening && { unlessForgotten: true }) },

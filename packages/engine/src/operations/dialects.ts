@@ -9,16 +9,16 @@ import {
 import type { Seq } from "../log/backend.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
 import type { Engine } from "../run/engine.ts";
-import type { Call } from "./call.ts";
+import { type Call, scopeOf } from "./call.ts";
 
 /** The dialect that a request activates with the header for extensions, if any. */
-export function activeDialect({ engine, extensions }: Call): Dialect | undefined {
-  return engine.agent.dialects?.find(({ uri }) => extensions?.has(uri) === true);
+export function activeDialect({ agent, extensions }: Call): Dialect | undefined {
+  return agent.definition.dialects?.find(({ uri }) => extensions?.has(uri) === true);
 }
 
 /** The dialect in which a message is answered: the one that it activates, or that of its task. */
 export async function dialectFor(call: Call, message: Message): Promise<Dialect | undefined> {
-  const { dialects } = call.engine.agent;
+  const { dialects } = call.agent.definition;
   if (dialects === undefined) return undefined;
   const own = activeDialect(call) ?? dialects.find((dialect) => dialect.isUsedBy?.(message));
   if (own !== undefined || message.taskId === undefined) return own;
@@ -32,10 +32,10 @@ const FIRST_PAGE = 16;
  * repeat it, unlike those that send a header. A request that activates another dialect gets that one.
  */
 export async function dialectOfTask(call: Call, taskId: string): Promise<Dialect | undefined> {
-  const { engine, caller } = call;
-  const { dialects } = engine.agent;
+  const { engine, agent } = call;
+  const { dialects } = agent.definition;
   if (dialects === undefined) return undefined;
-  await engine.tasks.record(taskId, caller);
+  await engine.tasks.record(taskId, scopeOf(call));
   const events = (await engine.backend.read(taskId, 0, FIRST_PAGE)).map(
     (one) => readEntry(one).event,
   );

@@ -11,6 +11,7 @@ import {
 } from "@convoke/protocol";
 import type { Seq } from "../log/backend.ts";
 import { LogEntry, readEntry } from "../log/log-entry.ts";
+import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import type { View } from "./caller-view.ts";
@@ -18,6 +19,8 @@ import type { View } from "./caller-view.ts";
 /** The events that a streaming operation returns. Each binding encodes them in its own format. */
 export interface EventStreamSource {
   readonly engine: Engine;
+  /** The agent that the request addresses. The stream ends if it is not served any more. */
+  readonly agent: ServedAgent;
   readonly taskId: string;
   readonly owner: string;
   /** The task if it was open when the stream started. Its tail stays in memory after its run has ended. */
@@ -190,7 +193,7 @@ export class LogReader {
 
   /** Whether the first public event is still to decide if the agent replies without a task. */
   get #isUndecided(): boolean {
-    return this.#cursor === 0 && this.#source.engine.agent.info.replies;
+    return this.#cursor === 0 && this.#source.agent.info.replies;
   }
 
   /** Nothing is shown before it is decided. */
@@ -227,24 +230,25 @@ function viewEntry(entry: LogEntry, view: View): LogEntry {
 
 /**
  * Reads a stream to its end: yields what is there, then waits for the next commit. Ends early if
- * the engine closes; rejects with the reason of the signal when it fires.
+ * the engine closes or no longer serves the agent; rejects with the reason of the signal when it fires.
  */
 export async function* followLog(
   source: EventStreamSource,
   signal?: AbortSignal,
 ): AsyncGenerator<readonly LogEntry[], void, undefined> {
-  const { engine, taskId } = source;
+  const { engine, agent, taskId } = source;
+  const stops = [engine.closing, agent.removed];
   const reader = new LogReader(source);
   let wake = Promise.withResolvers<void>();
   const onWake = (): void => wake.resolve();
   const stopWatching = engine.backend.watch(taskId, () => setImmediate(onWake));
   signal?.addEventListener("abort", onWake, { once: true });
-  engine.closing.addEventListener("abort", onWake, { once: true });
+  for (const stop of stops) stop.addEventListener("abort", onWake, { once: true });
   engine.openStreams.open(source);
   try {
     const opening = reader.opening();
     if (opening.length > 0) yield opening;
-    while (!reader.isEnded && !engine.closing.aborted) {
+    while (!reader.isEnded && !stops.some(({ aborted }) => aborted)) {
       signal?.throwIfAborted();
       // Created before the read, so that a commit during the read is not missed.
       wake = Promise.withResolvers();
@@ -254,7 +258,7 @@ export async function* followLog(
     }
   } finally {
     engine.openStreams.close(source);
-    engine.closing.removeEventListener("abort", onWake);
+    for (const stop of stops) stop.removeEventListener("abort", onWake);
     signal?.removeEventListener("abort", onWake);
     stopWatching();
   }

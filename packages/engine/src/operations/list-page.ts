@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { A2AError, type TaskState, invalidParams, isTerminal } from "@convoke/protocol";
 import type { TaskSnapshot } from "../log/task-snapshot.ts";
+import type { ServedAgent } from "../run/agents.ts";
+import type { Engine } from "../run/engine.ts";
+import { type TaskScope, agentFilter } from "../run/live-tasks.ts";
 import type { Call } from "./call.ts";
 import type { ListPosition, TaskRecord } from "../log/backend.ts";
 
@@ -45,10 +48,11 @@ const LARGE = 256 * 1024;
 /** Loads a task of a list; `undefined` if retention has removed it meanwhile. */
 export async function findListed(
   taskId: string,
-  { engine, caller }: Pick<Call, "engine" | "caller">,
+  engine: Engine,
+  scope: TaskScope,
 ): Promise<TaskSnapshot | undefined> {
   try {
-    const found = await engine.tasks.find(taskId, caller);
+    const found = await engine.tasks.find(taskId, scope);
     if (found.size > LARGE) await nextTurn();
     return found;
   } catch (error) {
@@ -87,6 +91,8 @@ export function parsePosition(pageToken: string | undefined): ListPosition | und
 
 /** Whose tasks an operation is about. */
 export interface OwnersCall extends Pick<Call, "engine" | "caller"> {
+  /** Of several agents, only the tasks of this one. Default: of all. */
+  readonly agent?: ServedAgent | undefined;
   /** Which owners' tasks are meant. Default: only the caller's own. */
   readonly owners?: ((owner: string) => boolean) | undefined;
 }
@@ -105,12 +111,13 @@ const BATCH = 64;
  * owners are examined one by one, and the reader decides how many are enough for a page.
  */
 export async function* examineTasks(
-  { engine, caller, owners }: OwnersCall,
+  { engine, caller, owners, agent }: OwnersCall,
   filter: { readonly state?: TaskState; readonly contextId?: string },
   start: ListPosition | undefined,
 ): AsyncGenerator<ExaminedTask> {
   const { tasks } = engine.backend;
   const { state, contextId } = filter;
+  const scope = engine.scope(caller, agent);
   await engine.settled();
   const isUnfinished = state !== undefined && !isTerminal(state);
   const nextBatch = async (after: ListPosition | undefined): Promise<readonly TaskRecord[]> => {
@@ -118,7 +125,13 @@ export async function* examineTasks(
       const before = after && { before: after.taskId };
       return tasks.newest({ limit: BATCH, isUnfinished, ...before });
     }
-    const query = { owner: caller.owner, limit: BATCH, ...filter, ...(after && { after }) };
+    const query = {
+      owner: scope.owner,
+      ...agentFilter(scope),
+      limit: BATCH,
+      ...filter,
+      ...(after && { after }),
+    };
     return (await tasks.list(query)).records;
   };
   for (let after = start; ;) {
@@ -127,6 +140,7 @@ export async function* examineTasks(
       const isMatch =
         record.listed &&
         (owners === undefined || owners(record.owner)) &&
+        scope.agent?.owns(record) !== false &&
         (state === undefined || record.state === state) &&
         (contextId === undefined || record.contextId === contextId);
       yield { record, isMatch };

@@ -8,7 +8,8 @@ import {
   withHistoryLength,
 } from "@convoke/protocol";
 import type { Backend, Seq, TaskQuery, TaskRecord } from "../log/backend.ts";
-import type { Call } from "./call.ts";
+import { agentFilter } from "../run/live-tasks.ts";
+import { type Call, scopeOf } from "./call.ts";
 import { callerView, viewResult } from "./caller-view.ts";
 import { type ListToken, PageBudget, decodeToken, encodeToken, findListed } from "./list-page.ts";
 
@@ -59,7 +60,7 @@ async function readTasks(
   const tasks: Task[] = [];
   let last: ListedTask | undefined;
   for (const entry of listed) {
-    const found = await findListed(entry.taskId, call);
+    const found = await findListed(entry.taskId, call.engine, scopeOf(call));
     if (found !== undefined) {
       budget.read(found);
       const shown = viewResult(shownTask(found.task, request), view);
@@ -94,8 +95,8 @@ async function startOrResume({ pageToken }: ListTasksRequest, call: Call): Promi
 }
 
 /** The current time, or the time of the newest status if the clock was set back. */
-async function startTime(now: number, { engine, caller }: Call): Promise<number> {
-  const { records } = await engine.backend.tasks.list({ owner: caller.owner, limit: 1 });
+async function startTime(now: number, call: Call): Promise<number> {
+  const { records } = await call.engine.backend.tasks.list({ ...ownTasks(call), limit: 1 });
   const newest = records[0]?.statusAt ?? now;
   return newest > now + CLOCK_DRIFT_MS ? newest : now;
 }
@@ -103,10 +104,16 @@ async function startTime(now: number, { engine, caller }: Call): Promise<number>
 /** A status further in the future was not written at the same moment. */
 const CLOCK_DRIFT_MS = 2000;
 
-function toQuery(request: ListTasksRequest, { caller }: Call): Omit<TaskQuery, "limit"> {
+/** The tasks that the caller can list: its own, and of several agents only those of one. */
+function ownTasks(call: Call): Pick<TaskQuery, "owner" | "agentId"> {
+  const scope = scopeOf(call);
+  return { owner: scope.owner, ...agentFilter(scope) };
+}
+
+function toQuery(request: ListTasksRequest, call: Call): Omit<TaskQuery, "limit"> {
   const { contextId, state, statusTimestampAfter } = request;
   return {
-    owner: caller.owner,
+    ...ownTasks(call),
     ...(contextId !== undefined && { contextId }),
     ...(state !== undefined && { state }),
     ...(statusTimestampAfter !== undefined && { since: Date.parse(statusTimestampAfter) }),
@@ -120,9 +127,9 @@ async function movedSince(
   { at, position }: ListToken,
 ): Promise<readonly ListedTask[]> {
   const { backend } = call.engine;
-  const { owner, contextId, state, since } = toQuery(request, call);
+  const { contextId, state, since } = toQuery(request, call);
   const changed = await backend.tasks.changedSince({
-    owner,
+    ...ownTasks(call),
     at,
     ...(contextId !== undefined && { contextId }),
   });

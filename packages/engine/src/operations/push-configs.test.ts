@@ -66,7 +66,14 @@ async function aWorldWith(given: NotedRules | undefined, state: TaskState): Prom
   const rules = given ?? new NotedRules();
   await addTask(backend, "t1", state);
   const caller = { owner: "ann" };
-  const call: Call = { engine, caller, version: "1.0", trace: undefined, lastEventId: undefined };
+  const call: Call = {
+    engine,
+    agent: engine.agents.first,
+    caller,
+    version: "1.0",
+    trace: undefined,
+    lastEventId: undefined,
+  };
   return { backend, rules, call };
 }
 

@@ -14,7 +14,7 @@ import {
 import type { PushRules } from "../run/engine.ts";
 import { type StoredTarget, readTarget } from "../push/notification.ts";
 import type { NewPush, PushRecord, Seq } from "../log/backend.ts";
-import type { Call } from "./call.ts";
+import { type Call, scopeOf } from "./call.ts";
 
 /** The name of the URL field, in a request of its own and as part of a message. */
 const URL_FIELDS = {
@@ -28,9 +28,9 @@ export async function createPushConfig(
   call: Call,
 ): Promise<PushConfig> {
   const rules = requirePush(call);
-  const { engine, caller, version } = call;
+  const { engine, version } = call;
   const { pushes } = engine.backend;
-  const { head, state } = await engine.tasks.record(taskId, caller);
+  const { head, state } = await engine.tasks.record(taskId, scopeOf(call));
   checkUrl(rules, target, URL_FIELDS[version].own);
   const push = toNewPush(target, {
     taskId,
@@ -52,9 +52,9 @@ export async function getPushConfig(
   call: Call,
 ): Promise<PushConfig> {
   requirePush(call);
-  const { engine, caller } = call;
+  const { engine } = call;
   const { pushes } = engine.backend;
-  await engine.tasks.record(taskId, caller);
+  await engine.tasks.record(taskId, scopeOf(call));
   const named = await pushes.get(taskId, id ?? taskId);
   const record = named ?? (id === undefined ? (await pushes.ofTask(taskId))[0] : undefined);
   if (record === undefined) throw noConfig(taskId, id);
@@ -67,9 +67,9 @@ export async function listPushConfigs(
   call: Call,
 ): Promise<PushConfigPage> {
   requirePush(call);
-  const { engine, caller } = call;
+  const { engine } = call;
   const after = pageToken === undefined ? "" : decodeToken(pageToken);
-  await engine.tasks.record(taskId, caller);
+  await engine.tasks.record(taskId, scopeOf(call));
   // Sorted here, because tokens are compared by the string order of JavaScript.
   const records = (await engine.backend.pushes.ofTask(taskId)).toSorted(byId);
   const rest = records.filter(({ id }) => id > after);
@@ -85,8 +85,8 @@ export async function deletePushConfig(
   call: Call,
 ): Promise<void> {
   const rules = requirePush(call);
-  const { engine, caller } = call;
-  await engine.tasks.record(taskId, caller);
+  const { engine } = call;
+  await engine.tasks.record(taskId, scopeOf(call));
   // Stopped first: a pending delivery must not record progress for a later config with the same id.
   rules.deleted(taskId, id);
   try {

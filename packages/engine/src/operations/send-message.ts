@@ -72,11 +72,11 @@ export async function acceptRequest(
   request: SendMessageRequest,
   call: Call,
 ): Promise<AcceptedTask> {
-  const { engine, caller, trace, extensions } = call;
+  const { engine, agent, caller, trace, extensions } = call;
   const { message, pushConfig } = request;
   checkRequired(call);
   checkMessageSize(message, engine.limits);
-  checkMediaTypes(message, engine.agent.info, extensions);
+  checkMediaTypes(message, agent.info, extensions);
   if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is accepted");
@@ -86,7 +86,7 @@ export async function acceptRequest(
   const isRetryable = engine.isIdempotent || asks;
   // Agents see the extensions that concern them; retries are handled before they run.
   const seen = extensions && new Set([...extensions].filter((each) => each !== uri));
-  const incoming = { message, caller, trace, push, isRetryable, extensions: seen };
+  const incoming = { agent, message, caller, trace, push, isRetryable, extensions: seen };
   const accepted = acceptMessage(engine, incoming);
   const { taskId } = message;
   if (taskId === undefined) return accepted;
@@ -96,17 +96,21 @@ export async function acceptRequest(
   });
 }
 
-/** Rejects if the server stops while the caller waits. The task is kept, and a retry of the message finds it. */
-function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<void> {
-  const { closing } = engine;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(stopping("the task is kept, send the same message again"));
-    closing.addEventListener("abort", stop, { once: true });
-    void settled.then(() => {
-      closing.removeEventListener("abort", stop);
-      resolve();
-    });
-  });
+/**
+ * Rejects if the server stops, or no longer serves the agent, while the caller waits. The task is
+ * kept, and a retry of the message finds it.
+ */
+async function settledOrStopping(settled: Promise<void>, { engine, agent }: Call): Promise<void> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(stopping("the task is kept, send the same message again"));
+  const signals = [engine.closing, agent.removed];
+  for (const signal of signals) signal.addEventListener("abort", stop, { once: true });
+  try {
+    if (agent.removed.aborted) stop();
+    await Promise.race([settled, stopped]);
+  } finally {
+    for (const signal of signals) signal.removeEventListener("abort", stop);
+  }
 }
 
 /** The error for work that a stopping server does not accept or finish. */
@@ -122,9 +126,9 @@ async function checkData(message: Message, call: Call, active: ReadonlySet<strin
 
 /** The skill must be on the card, or on the extended card of this caller. */
 async function checkSkill(chosen: string | undefined, call: Call): Promise<void> {
-  const { engine, extendedCard, caller } = call;
+  const { agent, extendedCard, caller } = call;
   const isChosen = ({ id }: { readonly id: string }): boolean => id === chosen;
-  const { skills } = engine.agent.info;
+  const { skills } = agent.info;
   if (chosen === undefined || skills.some(isChosen)) return;
   const more = (await extendedCard?.(caller))?.info.skills ?? skills;
   if (!more.some(isChosen)) throw unknownSkill(more.map(({ id }) => id));
@@ -135,8 +139,8 @@ async function checkSkill(chosen: string | undefined, call: Call): Promise<void>
  * messages are checked, because they start work. Other operations read or end tasks, and must stay
  * available.
  */
-function checkRequired({ engine, extensions }: Call): void {
-  const { extensions: declared = [] } = engine.agent.info;
+function checkRequired({ agent, extensions }: Call): void {
+  const { extensions: declared = [] } = agent.info;
   const missing = declared
     .filter(({ uri, required }) => required === true && extensions?.has(uri) !== true)
     .map(({ uri }) => uri);

@@ -27,12 +27,13 @@ export async function sendStreamingMessage(
   const { task, writer, oldest } = live;
   const { taskId, head } = writer;
   const { owner } = live;
+  const { agent } = call;
   engine.openStreams.admit({ taskId, owner });
   // A new message has no events that the client could have seen.
   const cursor = joined && parsePosition(lastEventId, { oldest, head }, dialect);
   const view = callerView(call, request.acceptedOutputModes, dialect);
   const closesAfter = version === "1.0" ? closesAtFinal : closesAtQuestion;
-  const source = { engine, taskId, owner, live, closesAfter, ...(view && { view }) };
+  const source = { engine, agent, taskId, owner, live, closesAfter, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
   const start = cursor !== undefined && cursor.after >= after ? cursor : { after };
   if (dialect !== undefined) {
@@ -63,9 +64,9 @@ export async function sendStreamingMessage(
 }
 
 /** Whether the stream would have closed after the status that the task has now. */
-function hasFinalStatus({ task }: LiveTask, { engine, version }: Call): boolean {
+function hasFinalStatus({ task }: LiveTask, { agent, version }: Call): boolean {
   const { state } = task.status;
   if (state === "auth-required") return version === "0.3";
-  const waits = state === "input-required" && !engine.agent.info.keepStreamOnInterrupt;
+  const waits = state === "input-required" && !agent.info.keepStreamOnInterrupt;
   return waits || isTerminal(state);
 }

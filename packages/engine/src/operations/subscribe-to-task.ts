@@ -6,7 +6,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { Seq } from "../log/backend.ts";
-import type { Call } from "./call.ts";
+import { type Call, scopeOf } from "./call.ts";
 import { callerView } from "./caller-view.ts";
 import {
   activeDialect,
@@ -32,17 +32,18 @@ export async function subscribeToTask(
   request: SubscribeRequest,
   given: Call,
 ): Promise<EventStreamSource> {
-  const { engine, caller, version, lastEventId } = given;
+  const { engine, agent, caller, version, lastEventId } = given;
   const { taskId } = request;
   const dialect = activeDialect(given) ?? (await dialectOfTask(given, taskId));
   const call = withDialect(given, dialect);
-  const { task, head, oldest } = await engine.tasks.find(taskId, caller);
+  const { task, head, oldest } = await engine.tasks.find(taskId, scopeOf(call));
   engine.openStreams.admit({ taskId, owner: caller.owner });
   const ended = isTerminal(task.status.state);
   const closes = version === "1.0" ? closesAtTerminal : closesAtQuestion;
   const view = callerView(call, undefined, dialect);
   const source = {
     engine,
+    agent,
     taskId,
     owner: caller.owner,
     live: engine.tasks.get(taskId),

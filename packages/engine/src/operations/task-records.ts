@@ -51,12 +51,12 @@ export async function listTaskRecords(
 /** A task of the caller or of one of several owners, and its owner. Any other looks like an unknown one. */
 export async function readTask(
   { taskId, historyLength }: GetTaskRequest,
-  { engine, caller, owners }: OwnersCall,
+  { engine, caller, owners, agent }: OwnersCall,
 ): Promise<{ readonly task: Task; readonly owner: string }> {
   const live = engine.tasks.get(taskId);
   const owner = live?.owner ?? (await engine.backend.tasks.get(taskId))?.owner;
   const isMeant = owner !== undefined && owners?.(owner) === true;
   const subject = isMeant ? { owner } : caller;
-  const { task } = await engine.tasks.find(taskId, subject);
+  const { task } = await engine.tasks.find(taskId, engine.scope(subject, agent));
   return { task: withHistoryLength(task, historyLength), owner: subject.owner };
 }

@@ -3,6 +3,7 @@ import {
   type Agent,
   AgentChanged,
   type AgentEvent,
+  type Caller,
   type Message,
   type Metadata,
   type Metrics,
@@ -17,12 +18,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Audit } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer } from "./wake-timer.ts";
-import type { Backend, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
-import { type AgentKey, agentKey, isTaskOf } from "../task/agent-key.ts";
+import type { Backend, ContextQuery, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
+import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
 import { LimitError, type Limits, OpenStreams, OpenTasks, resolveLimits } from "../task/limits.ts";
+import { Agents, type ServedAgent } from "./agents.ts";
 import type { LiveTask } from "./live-task.ts";
-import { LiveTasks } from "./live-tasks.ts";
+import { LiveTasks, type TaskScope, agentFilter } from "./live-tasks.ts";
 import { type Failure, Run } from "./run.ts";
 import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
 import { StorageHealth } from "../task/storage-health.ts";
@@ -50,12 +52,16 @@ export interface PushRules {
 }
 
 export interface EngineOptions {
-  readonly agent: Agent;
+  /**
+   * The agent, or several that share the storage: then each has its own tasks, conversations and
+   * message ids, and others can be added later.
+   */
+  readonly agent: Agent | readonly Agent[];
   readonly backend: Backend;
   readonly logger: Logger;
   /**
-   * Which stored tasks belong to the agent. Default: those with its `id`, or with the id that its
-   * name gives. Tasks of other agents can be read and canceled, and are otherwise left alone.
+   * Which stored tasks belong to a single agent. Default: those with its `id`, or with the id that
+   * its name gives. Tasks of other agents can be read and canceled, and are otherwise left alone.
    */
   readonly key?: AgentKey | undefined;
   /** Receives measurements. Default: nothing is measured. */
@@ -87,13 +93,12 @@ export interface EngineOptions {
 }
 
 /**
- * Runs the agent on the open tasks (`live-tasks.ts`). The events in the life of a
+ * Runs the agents (`agents.ts`) on the open tasks (`live-tasks.ts`). The events in the life of a
  * task have files of their own: `accept-message`, `resume-task`, `end-task`,
  * `wake-task`, `recover`.
  */
 export class Engine {
-  readonly agent: Agent;
-  readonly key: AgentKey;
+  readonly agents: Agents;
   readonly backend: Backend;
   readonly clock: TaskClock;
   readonly logger: Logger;
@@ -120,8 +125,7 @@ export class Engine {
   readonly #closing = new AbortController();
 
   constructor(options: EngineOptions) {
-    this.agent = options.agent;
-    this.key = options.key ?? agentKey(options.agent);
+    this.agents = new Agents(options.agent, options.key, options.logger);
     this.backend = options.backend;
     this.logger = options.logger;
     this.metrics = options.metrics ?? NO_METRICS;
@@ -137,13 +141,12 @@ export class Engine {
     this.emptyTaskMs = checkEmptyTaskMs(options.emptyTaskMs);
     this.tasks = new LiveTasks({
       backend: options.backend,
-      info: options.agent.info,
-      isOwn: this.isOwn,
+      agents: this.agents,
       onEnded: ({ taskId, owner, state }) => {
         this.openTasks.remove(owner);
         this.metrics.count("tasksEnded", [state]);
         const live = this.tasks.get(taskId);
-        if (live !== undefined) recordTaskSpan(this, live);
+        if (live !== undefined) recordTaskSpan(this.backend, live);
         for (const listener of this.#onTaskEnded) listener();
       },
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
@@ -154,7 +157,7 @@ export class Engine {
     this.wakeTimer = new WakeTimer({
       tasks: options.backend.tasks,
       now: this.now,
-      isOwn: this.isOwn,
+      isOwn: (record) => this.agents.of(record) !== undefined,
       wake: (record, at) => options.wake(this, record, at),
       onError: (error) => this.logger.error("a timer failed, trying again", { error }),
     });
@@ -176,33 +179,48 @@ export class Engine {
   /** The time for a write that happens now. */
   readonly now = (): number => this.clock.now();
 
-  /** Whether a stored task belongs to the agent of this engine. */
-  readonly isOwn = (record: Pick<TaskRecord, "agent" | "agentId">): boolean =>
-    isTaskOf(this.key, record);
+  /**
+   * The tasks that a caller of an agent can see. Of several agents each shows only its own tasks;
+   * without an agent those of all are meant.
+   */
+  scope({ owner }: Pick<Caller, "owner">, agent: ServedAgent | undefined): TaskScope {
+    return { owner, agent: this.agents.areSeveral ? agent : undefined };
+  }
 
-  /** The number of tasks on which the agent is working. */
+  /** The tasks before a task in its conversation. Of several agents each has its own conversations. */
+  contextOf({ owner, contextId, agent, position }: EarlierTasks): Omit<ContextQuery, "limit"> {
+    return { owner, contextId, before: position, ...agentFilter(this.scope({ owner }, agent)) };
+  }
+
+  /** The number of tasks on which agents are working. */
   get running(): number {
     let count = 0;
     for (const { run } of this.tasks.values()) if (run?.isParked === false) count++;
     return count;
   }
 
-  /** Starts the agent on a turn, unless the task was canceled or ended meanwhile. */
+  /**
+   * Starts the agent of a task on a turn, unless the task was canceled or ended meanwhile, or the
+   * agent is not served any more.
+   */
   start(live: LiveTask, facts: TurnFacts): Run | undefined {
-    const { writer } = live;
+    const { writer, agent } = live;
     if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
+    if (agent === undefined || agent.removed.aborted) return undefined;
     const run = new Run({
-      agent: this.agent,
+      agent: agent.definition,
       limits: this.limits,
       tracing: this.tracing,
       live,
       facts,
       now: this.now,
       onPark: () => this.#parked.add(live),
-      explain: (error) => explainFailure(error, live.writer.taskId, this.logger),
+      explain: (error) => explainFailure(error, live, this.logger),
     });
+    agent.runStarted(run);
     live.attachRun(run);
     void run.ended.then(() => {
+      agent.runEnded(run);
       live.detachRun(run);
       this.tasks.closeIfIdle(live);
     });
@@ -295,6 +313,7 @@ export class Engine {
 
   /** Evicts a suspended run. Its generator is abandoned where it is suspended, so no user code runs. */
   #evict(live: LiveTask): void {
+    if (live.run !== undefined) live.agent?.runEnded(live.run);
     live.detachRun();
     live.writer.fence();
     this.tasks.close(live);
@@ -307,6 +326,8 @@ function checkEmptyTaskMs(ms = DEFAULT_EMPTY_TASK_MS): number {
   if (Number.isFinite(ms) && ms > 0) return ms;
   throw new RangeError(`emptyTaskMs must be a number of milliseconds above 0, not ${ms}`);
 }
+
+type EarlierTasks = Pick<LiveTask, "owner" | "contextId" | "agent" | "position">;
 
 interface TaskName {
   readonly taskId: string;
@@ -323,18 +344,19 @@ interface StatusExtra {
  * the caller. Any other error may contain secrets, so it is only logged, and the
  * task has the id to find it in the log.
  */
-function explainFailure(error: unknown, taskId: string, logger: Logger): Failure {
+function explainFailure(error: unknown, { writer, agent }: LiveTask, logger: Logger): Failure {
+  const task = { taskId: writer.taskId, agentId: agent?.id };
   if (A2AError.is(error)) return { text: error.detail, metadata: { reason: "agent-error" } };
   if (error instanceof LimitError) {
     const { limit, message } = error;
-    logger.warn("the agent reached a limit", { taskId, limit });
+    logger.warn("the agent reached a limit", { ...task, limit });
     const text = `The agent reached a limit of this server: ${message}.`;
     return { text, metadata: { reason: "limit", limit } };
   }
   if (AgentChanged.is(error)) {
     const { recorded, requested } = error;
     logger.error("a task no longer fits its agent, which was changed", {
-      taskId,
+      ...task,
       recorded,
       requested,
     });
@@ -344,7 +366,7 @@ function explainFailure(error: unknown, taskId: string, logger: Logger): Failure
     return { text, metadata: { reason: "changed" } };
   }
   const errorId = newErrorId();
-  logger.error("the agent failed", { taskId, errorId, error });
+  logger.error("the agent failed", { ...task, errorId, error });
   const text =
     error instanceof StateError
       ? `The agent broke the order of states: ${error.message}.`

@@ -1,5 +1,6 @@
 import { A2AError, type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
 import type { CreationPosition, Seq } from "../log/backend.ts";
+import type { ServedAgent } from "./agents.ts";
 import type { Run } from "./run.ts";
 import type { TaskWriter } from "../task/task-writer.ts";
 
@@ -12,8 +13,10 @@ export interface LiveTaskOptions {
   readonly deadline: number | undefined;
   /** The oldest cursor from which the log can still be read. */
   readonly oldest: Seq;
-  /** The name of the agent that the task belongs to, if that is another one. */
-  readonly otherAgent: string | undefined;
+  /** The name of its agent when it was created. */
+  readonly agentName: string;
+  /** The agent that works on it. Absent if its agent is not served here. */
+  readonly agent: ServedAgent | undefined;
   /** Called with each new wake time of the task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -26,7 +29,8 @@ export class LiveTask {
   readonly writer: TaskWriter;
   readonly deadline: number | undefined;
   readonly oldest: Seq;
-  readonly otherAgent: string | undefined;
+  readonly agentName: string;
+  readonly agent: ServedAgent | undefined;
   readonly onWakeAt: (at: number) => void;
   /** Messages for the agent while it works. */
   readonly inbox = new Inbox();
@@ -46,17 +50,23 @@ export class LiveTask {
     this.writer = options.writer;
     this.deadline = options.deadline;
     this.oldest = options.oldest;
-    this.otherAgent = options.otherAgent;
+    this.agentName = options.agentName;
+    this.agent = options.agent;
     this.onWakeAt = options.onWakeAt;
   }
 
-  /** Throws if the task belongs to another agent: this one must not work on it. */
-  requireOwn(): void {
-    if (this.otherAgent === undefined) return;
+  /** Whether its agent is served here. */
+  get isServed(): boolean {
+    return this.agent?.removed.aborted === false;
+  }
+
+  /** The agent that works on it. Throws if its agent is not served here: no other may work on it. */
+  requireAgent(): ServedAgent {
+    if (this.agent !== undefined && this.isServed) return this.agent;
     const { taskId } = this.writer;
     throw new A2AError(
       "UnsupportedOperation",
-      `task ${taskId} belongs to the agent ${JSON.stringify(this.otherAgent)}, which is not served here`,
+      `task ${taskId} belongs to the agent ${JSON.stringify(this.agentName)}, which is not served here`,
       { details: { taskId } },
     );
   }

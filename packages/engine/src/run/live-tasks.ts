@@ -1,15 +1,9 @@
-import {
-  A2AError,
-  type AgentInfo,
-  type Caller,
-  type TaskState,
-  isInterrupted,
-  isTerminal,
-} from "@convoke/protocol";
+import { A2AError, type TaskState, isInterrupted, isTerminal } from "@convoke/protocol";
 import type { Backend, Seq, StoredTask, TaskRecord } from "../log/backend.ts";
 import { taskDeadline } from "../task/task-clock.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
-import { LiveTask } from "./live-task.ts";
+import type { Agents, ServedAgent } from "./agents.ts";
+import { LiveTask, type LiveTaskOptions } from "./live-task.ts";
 import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
 import { TaskWriter, type TaskWriterOptions } from "../task/task-writer.ts";
 
@@ -18,9 +12,7 @@ const MAX_WAITING = 1000;
 
 export interface LiveTasksOptions {
   readonly backend: Backend;
-  readonly info: AgentInfo;
-  /** Whether a stored task belongs to the agent. */
-  readonly isOwn: (record: TaskRecord) => boolean;
+  readonly agents: Agents;
   /** Called when a task ends. */
   readonly onEnded: (ended: EndedTask) => void;
   /** Called with the task for which a failed write is retried, if it is. */
@@ -28,6 +20,18 @@ export interface LiveTasksOptions {
   readonly onStored: (taskId: string) => void;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
+}
+
+/** Whose tasks are meant. */
+export interface TaskScope {
+  readonly owner: string;
+  /** Only tasks of this agent. Default: of any agent. */
+  readonly agent?: ServedAgent | undefined;
+}
+
+/** Selects the tasks of the agent of a scope in a query of the store. */
+export function agentFilter({ agent }: TaskScope): { readonly agentId?: string } {
+  return agent === undefined ? {} : { agentId: agent.id };
 }
 
 /**
@@ -48,21 +52,24 @@ export class LiveTasks {
     this.#options = options;
   }
 
-  /** The current snapshot of a task of the caller. */
-  async find(taskId: string, caller: Caller): Promise<Found> {
-    const live = this.#live.get(taskId);
-    if (live?.owner === caller.owner && live.writer.head > 0) {
+  /** The current snapshot of a task within the scope. */
+  async find(taskId: string, scope: TaskScope): Promise<Found> {
+    const live = this.#visible(taskId, scope);
+    if (live !== undefined) {
       const { task, head, size } = live.writer;
       return { task, head, size, oldest: live.oldest };
     }
-    const record = await this.record(taskId, caller);
+    const record = await this.record(taskId, scope);
     return { ...(await loadTask(this.#options.backend, record)), oldest: oldestCursor(record) };
   }
 
-  /** The stored record of a task of the caller. Another owner's task looks like an unknown one (G13: owners are isolated). */
-  async record(taskId: string, caller: Caller): Promise<StoredTask> {
+  /**
+   * The stored record of a task within the scope. A task of another owner or agent looks like an
+   * unknown one (G13: owners are isolated).
+   */
+  async record(taskId: string, { owner, agent }: TaskScope): Promise<StoredTask> {
     const record = await this.#options.backend.tasks.get(taskId);
-    if (record?.owner === caller.owner) return record;
+    if (record?.owner === owner && agent?.owns(record) !== false) return record;
     throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
   }
 
@@ -81,23 +88,30 @@ export class LiveTasks {
 
   /** Opens a task that is about to be created. */
   create(facts: {
+    readonly agent: ServedAgent;
     readonly taskId: string;
     readonly owner: string;
     readonly contextId: string;
     readonly now: number;
     readonly createdAt: number;
   }): LiveTask {
-    const { taskId, owner, contextId, now, createdAt } = facts;
+    const { taskId, owner, now, agent } = facts;
     const status = { state: "submitted", statusAt: now } as const;
     const writer = this.#writer({ taskId, owner, epoch: 1, status, listed: false });
-    return this.#admit(writer, { owner, contextId, createdAt, oldest: 0 });
+    return this.#admit(writer, { ...facts, agentName: agent.info.name, oldest: 0 });
   }
 
-  /** Opens and holds a task of the caller. A task that is already open is not looked up in the store. */
-  async openFor(caller: Caller, taskId: string): Promise<LiveTask> {
-    const held = this.#live.get(taskId);
-    if (held?.owner === caller.owner && held.writer.head > 0) return this.hold(held);
-    return this.open(await this.record(taskId, caller));
+  /** Opens and holds a task within the scope. A task that is already open is not looked up in the store. */
+  async openFor(scope: TaskScope, taskId: string): Promise<LiveTask> {
+    const held = this.#visible(taskId, scope);
+    return held === undefined ? this.open(await this.record(taskId, scope)) : this.hold(held);
+  }
+
+  /** The task if it is open, stored and within the scope. */
+  #visible(taskId: string, { owner, agent }: TaskScope): LiveTask | undefined {
+    const live = this.#live.get(taskId);
+    const isMeant = live?.owner === owner && (agent === undefined || agent === live.agent);
+    return isMeant && live.writer.head > 0 ? live : undefined;
   }
 
   /** Opens and holds a task. Call `release` afterwards. */
@@ -130,8 +144,9 @@ export class LiveTasks {
     const { taskId, owner, epoch, listed, statusAt, wakeAt } = record;
     const status = { state: snapshot.task.status.state, statusAt };
     const writer = this.#writer({ taskId, owner, epoch, status, listed, wakeAt, snapshot });
-    const otherAgent = this.#options.isOwn(record) ? undefined : record.agent;
-    return this.#admit(writer, { ...record, otherAgent, oldest: oldestCursor(record) });
+    const agent = this.#options.agents.of(record);
+    const oldest = oldestCursor(record);
+    return this.#admit(writer, { ...record, agentName: record.agent, agent, oldest });
   }
 
   /** Keeps the task open until `release`, so that concurrent callers use the same writer (G4). */
@@ -156,7 +171,7 @@ export class LiveTasks {
   closeIfIdle(live: LiveTask): void {
     const { run, isHeld, writer } = live;
     if (run !== undefined || isHeld) return;
-    if (isInterrupted(writer.nextState)) this.#waiting.keep(live);
+    if (isInterrupted(writer.nextState) && live.isServed) this.#waiting.keep(live);
     else this.close(live);
   }
 
@@ -169,20 +184,21 @@ export class LiveTasks {
 
   #admit(
     writer: TaskWriter,
-    facts: Pick<TaskRecord, "owner" | "contextId" | "createdAt"> & {
-      readonly oldest: Seq;
-      readonly otherAgent?: string | undefined;
-    },
+    facts: Pick<
+      LiveTaskOptions,
+      "owner" | "contextId" | "createdAt" | "agentName" | "agent" | "oldest"
+    >,
   ): LiveTask {
-    const { owner, contextId, createdAt, oldest, otherAgent } = facts;
+    const { owner, contextId, createdAt, agentName, agent, oldest } = facts;
     const live = new LiveTask({
       owner,
       contextId,
       createdAt,
+      agentName,
+      agent,
       writer,
-      deadline: taskDeadline(this.#options.info, createdAt),
+      deadline: agent && taskDeadline(agent.info, createdAt),
       oldest,
-      otherAgent,
       onWakeAt: this.#options.onWakeAt,
     });
     if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
@@ -190,10 +206,11 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, onStorageError, onStored, onEnded } = this.#options;
+    const { backend, agents, onStorageError, onStored, onEnded } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
+      ...(agents.areSeveral && { perAgent: true }),
       onStorageError: (error, isRetried) =>
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
@@ -220,7 +237,7 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
 
 type WriterFacts = Omit<
   TaskWriterOptions,
-  "backend" | "onStorageError" | "onStored" | "onEnded"
+  "backend" | "perAgent" | "onStorageError" | "onStored" | "onEnded"
 > & {
   readonly owner: string;
 };

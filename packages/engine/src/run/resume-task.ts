@@ -34,7 +34,7 @@ export async function startAttempt(
   },
 ): Promise<Run | undefined> {
   const { epoch, log, crashes = log.crashes, link } = options;
-  const { owner, contextId, writer, deadline } = live;
+  const { owner, writer, deadline } = live;
   const attempt = log.attempts + 1;
   const hasJournal = log.isDurable;
   const opening = openingEvents(engine, live, { attempt, crashes, hasJournal });
@@ -46,8 +46,7 @@ export async function startAttempt(
     await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
     if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   }
-  const context = { owner, contextId, before: live.position };
-  const conversation = await conversationBefore(engine.backend, context);
+  const conversation = await conversationBefore(engine.backend, engine.contextOf(live));
   live.inbox.begin(log.inbox, log.head);
   return engine.start(live, {
     epoch,

@@ -113,26 +113,23 @@ function failure(state: TaskState): TaskState | undefined {
  * Records the span of a task that has ended. It starts with the task, so it can only be created at
  * the end: a task may outlive many processes, and a span cannot.
  */
-export function recordTaskSpan(
-  { agent, backend }: { readonly agent: Agent; readonly backend: Backend },
-  { task, createdAt }: LiveTask,
-): void {
+export function recordTaskSpan(backend: Backend, { task, createdAt, agentName }: LiveTask): void {
   if (!isTracing()) return;
   void readTaskTrace(backend, task.id).then(
-    (parent) => parent && writeTaskSpan({ agent, task, createdAt, parent }),
+    (parent) => parent && writeTaskSpan({ name: agentName, task, createdAt, parent }),
     // The storage was closed meanwhile. A missing span is no reason to fail.
     () => undefined,
   );
 }
 
 function writeTaskSpan(facts: {
-  readonly agent: Agent;
+  /** The name of the agent. */
+  readonly name: string;
   readonly task: Task;
   readonly createdAt: number;
   readonly parent: TraceContext;
 }): void {
-  const { agent, task, createdAt, parent } = facts;
-  const { name } = agent.info;
+  const { name, task, createdAt, parent } = facts;
   const { state } = task.status;
   const span = startSpan(`task ${name}`, {
     parent,

@@ -60,6 +60,8 @@ export interface TaskWriterOptions {
   readonly epoch: number;
   readonly status: CurrentStatus;
   readonly listed: boolean;
+  /** Message ids and contexts are looked up among the tasks of the task's agent. Default: of all. */
+  readonly perAgent?: true;
   /** The wake time of the task. */
   readonly wakeAt?: number | undefined;
   /** Absent for a task that is about to be created. */
@@ -82,6 +84,7 @@ export class TaskWriter {
   readonly taskId: string;
   readonly tail = new LogTail();
   #backend: Backend;
+  readonly #perAgent: true | undefined;
   #snapshot: TaskSnapshot | undefined;
   #epoch: number;
   #status: CurrentStatus;
@@ -103,6 +106,7 @@ export class TaskWriter {
 
   constructor(options: TaskWriterOptions) {
     this.#backend = options.backend;
+    this.#perAgent = options.perAgent;
     this.taskId = options.taskId;
     this.#epoch = options.epoch;
     this.#snapshot = options.snapshot;
@@ -273,6 +277,7 @@ export class TaskWriter {
       listed: options.listed ?? this.#listed,
       ...(options.create && { create: options.create }),
       ...(options.message && { message: options.message }),
+      ...(this.#perAgent && { perAgent: true }),
       ...(snapshot && { snapshot }),
       ...(wakeAt !== undefined && { wakeAt }),
       ...(options.push && { push: options.push }),

@@ -10,7 +10,7 @@ import type { Agent, LocalAgent, Metrics, TracingOptions } from "@convoke/protoc
 import { agentIdFrom } from "@convoke/protocol/internal";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
   type AgentRecord,
@@ -59,9 +59,8 @@ export interface AgentData {
 
 /** Opens the storage of an agent and prepares the agent with it: its sub-agents keep their tasks below. */
 export async function openAgentData(agent: Agent, options: AgentDataOptions): Promise<AgentData> {
-  const { data, logger, metrics, tracing, holder = {}, source } = options;
-  const onFatal =
-    options.onFatal ?? ((error: Error) => logger.error("the storage failed for good", { error }));
+  const { data, logger, metrics, holder = {}, source } = options;
+  const onFatal = options.onFatal ?? logFatal(logger);
   const opened =
     data === "memory"
       ? { backend: await openMemory(), key: agentKey(agent) }
@@ -69,14 +68,7 @@ export async function openAgentData(agent: Agent, options: AgentDataOptions): Pr
   const { backend, key } = opened;
   const folder = "folder" in opened ? opened.folder : undefined;
   try {
-    agent.prepare?.({
-      id: `${key.id}/${await instanceId(folder)}`,
-      logger,
-      ...(metrics && { metrics }),
-      ...(folder !== undefined && { folder }),
-      runBeside: (name, other) =>
-        runBeside(name, other, { data: folder ?? "memory", onFatal, logger, metrics, tracing }),
-    });
+    await prepareAgent(agent, { ...options, id: key.id, folder, onFatal });
     return opened;
   } catch (error) {
     await backend.close();
@@ -84,8 +76,65 @@ export async function openAgentData(agent: Agent, options: AgentDataOptions): Pr
   }
 }
 
+/** The storage that several agents share. */
+export interface HostData {
+  readonly backend: Backend;
+  /** Absent if nothing is stored on disk. */
+  readonly folder?: string;
+  /** Prepares an agent that uses it: the agent gets a folder of its own below. */
+  readonly prepare: (agent: Agent) => Promise<void>;
+}
+
+/** Opens the storage of several agents, by default `.convoke/host` in the current folder. */
+export async function openHostData(options: Omit<AgentDataOptions, "source">): Promise<HostData> {
+  const { data = HOST_FOLDER, logger, metrics, holder = {} } = options;
+  const onFatal = options.onFatal ?? logFatal(logger);
+  const folder = data === "memory" ? undefined : resolve(data);
+  const backend =
+    folder === undefined
+      ? await openMemory()
+      : await openSqlite(folder, { holder, onFatal, metrics });
+  return {
+    backend,
+    ...(folder !== undefined && { folder }),
+    prepare: async (agent) => {
+      const { id } = agentKey(agent);
+      const own = folder === undefined ? undefined : join(folder, "agents", id);
+      if (own !== undefined) await mkdir(own, { recursive: true, mode: 0o700 });
+      await prepareAgent(agent, { ...options, id, folder: own, onFatal });
+    },
+  };
+}
+
 /** The folder in which every agent has its own, unless `data` names another one. */
 const DEFAULT_ROOT = ".convoke";
+
+/** The folder that several agents share, unless `data` names another one. */
+const HOST_FOLDER = join(DEFAULT_ROOT, "host");
+
+function logFatal(logger: Logger): (error: Error) => void {
+  return (error) => logger.error("the storage failed for good", { error });
+}
+
+/** Gives an agent its environment. */
+async function prepareAgent(
+  agent: Agent,
+  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing"> & {
+    readonly id: string;
+    readonly folder: string | undefined;
+    readonly onFatal: (error: Error) => void;
+  },
+): Promise<void> {
+  const { id, folder, logger, metrics, tracing, onFatal } = facts;
+  agent.prepare?.({
+    id: `${id}/${await instanceId(folder)}`,
+    logger,
+    ...(metrics && { metrics }),
+    ...(folder !== undefined && { folder }),
+    runBeside: (name, other) =>
+      runBeside(name, other, { data: folder ?? "memory", onFatal, logger, metrics, tracing }),
+  });
+}
 
 interface SqliteOptions {
   readonly holder: { readonly port?: number };
@@ -99,11 +148,9 @@ async function openFolder(
   sqlite: SqliteOptions,
 ): Promise<AgentData & { readonly folder: string }> {
   const { data, source } = options;
-  // Loaded when it is needed: an agent in memory starts no storage thread.
-  const { openSqliteBackend } = await import("@convoke/backends/sqlite");
   const own = data === undefined ? await ownFolder(agent, options) : undefined;
   const folder = own?.folder ?? resolve(data!);
-  const backend = await openSqliteBackend({ folder, ...sqlite });
+  const backend = await openSqlite(folder, sqlite);
   try {
     // The folder is locked now, so the record does not change any more.
     const { id, names } = findAgentRecord(
@@ -117,6 +164,12 @@ async function openFolder(
     await backend.close();
     throw error;
   }
+}
+
+/** Loaded when it is needed: an agent in memory starts no storage thread. */
+async function openSqlite(folder: string, options: SqliteOptions): Promise<Backend> {
+  const { openSqliteBackend } = await import("@convoke/backends/sqlite");
+  return openSqliteBackend({ folder, ...options });
 }
 
 async function openMemory(): Promise<Backend> {

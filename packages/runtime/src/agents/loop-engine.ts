@@ -128,9 +128,18 @@ export class LoopEngine {
 
   /** Rejects for a task that has ended, also if it was canceled before. */
   cancel(taskId: string): Promise<Task> {
-    const call = { engine: this.#engine, caller: CALLER, trace: undefined, lastEventId: undefined };
+    const engine = this.#engine;
+    const call = { engine, agent: engine.agents.first, caller: CALLER };
     // In version 0.3 canceling twice is an error.
-    return cancelTaskOperation({ taskId }, { ...call, version: "0.3" });
+    return cancelTaskOperation(
+      { taskId },
+      {
+        ...call,
+        version: "0.3",
+        trace: undefined,
+        lastEventId: undefined,
+      },
+    );
   }
 
   /** Stops every run and leaves their tasks as they are. */
@@ -143,6 +152,7 @@ export class LoopEngine {
     const { task, head } = await this.find(taskId);
     const source = {
       engine,
+      agent: engine.agents.first,
       taskId,
       live: engine.tasks.get(taskId),
       after,

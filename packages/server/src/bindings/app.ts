@@ -13,6 +13,7 @@ import {
   type Engine,
   type Logger,
   type PushService,
+  type ServedAgent,
   isStorageFailure,
   newErrorId,
   unavailable,
@@ -25,9 +26,12 @@ import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { RateLimiter } from "../guard/rate-limit.ts";
 
-/** The parts of a running server that handle requests. */
+/** The parts of a running server that handle the requests to one agent. Most are shared by all of its agents. */
 export class App {
   readonly engine: Engine;
+  readonly agent: ServedAgent;
+  /** Finds another agent of the server by its id. */
+  readonly find: (id: string) => App | undefined;
   readonly guard: Guard;
   readonly authorization: Authorization;
   /** What approvers and operators may do for other owners. */
@@ -47,8 +51,6 @@ export class App {
   readonly logger: Logger;
   /** Absent if push notifications are disabled. */
   readonly push: PushService | undefined;
-  /** The path below which gRPC is served, in addition to the root. */
-  readonly grpcBasePath: string;
   /** The tenants of this server. */
   readonly tenants: ReadonlySet<string>;
   /** Whether only the forms of the specification are accepted. */
@@ -69,6 +71,8 @@ export class App {
 
   constructor(parts: Omit<App, "toA2AError" | "extendedCardFor">) {
     this.engine = parts.engine;
+    this.agent = parts.agent;
+    this.find = parts.find;
     this.guard = parts.guard;
     this.authorization = parts.authorization;
     this.roles = parts.roles;
@@ -83,7 +87,6 @@ export class App {
     this.keepAlive = parts.keepAlive;
     this.logger = parts.logger;
     this.push = parts.push;
-    this.grpcBasePath = parts.grpcBasePath;
     this.tenants = parts.tenants;
     this.isStrict = parts.isStrict;
     this.restFrames = parts.restFrames;
@@ -111,4 +114,27 @@ export class App {
     this.logger.error("a request failed", { errorId, requestId, error: thrown });
     return A2AError.from(thrown, errorId);
   };
+}
+
+/** A request, the agent that it addresses, and the tenant that it names. */
+export interface AddressedRequest {
+  readonly app: App;
+  readonly request: HttpRequest;
+  readonly tenant: string | undefined;
+}
+
+/** The path of an agent, which may be followed by the name of a tenant. */
+const AGENT_TENANT = /^agents\/(?<id>[^/]+)(?:\/(?<tenant>.+))?$/;
+
+/**
+ * A request at the root whose tenant begins with the path of an agent, such as "agents/greeter", is
+ * for that agent: gRPC addresses have no paths. In HTTP+JSON it is the same path in any case.
+ */
+export function addressAgent({ app, request, tenant }: AddressedRequest): AddressedRequest {
+  const named =
+    request.agentPath === undefined ? AGENT_TENANT.exec(tenant ?? "")?.groups : undefined;
+  const other = app.find(named?.["id"] ?? "");
+  if (named === undefined || other === undefined) return { app, request, tenant };
+  const agentPath = `/agents/${named["id"]}`;
+  return { app: other, request: { ...request, agentPath }, tenant: named["tenant"] };
 }

@@ -16,8 +16,8 @@ export interface CommandSummary {
 }
 
 /** The commands of the agent. */
-export async function listCommands({ engine }: App): Promise<readonly CommandSummary[]> {
-  return summarize((await engine.agent.commands?.()) ?? [], []);
+export async function listCommands({ agent }: App): Promise<readonly CommandSummary[]> {
+  return summarize((await agent.definition.commands?.()) ?? [], []);
 }
 
 /** A command that contains itself is listed once. */
@@ -61,7 +61,7 @@ export async function runCommand(
   const { path, args, contextId } = request;
   // As a message that names no skill, so that the scopes of an only skill apply.
   await app.authorization.check(caller, "sendMessage", { message: { metadata: {} }, path, args });
-  const commands = (await app.engine.agent.commands?.()) ?? [];
+  const commands = (await app.agent.definition.commands?.()) ?? [];
   const { command, words } = findCommand(commands, request);
   const name = path.slice(0, words).join(" ");
   const given = [...path.slice(words), ...args];

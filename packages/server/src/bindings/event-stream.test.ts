@@ -18,7 +18,7 @@ class ALog {
   readonly engine = {
     closing: new AbortController().signal,
     openStreams: new OpenStreams({ streams: 100, ownerStreams: 100 }),
-    agent: { info: anAgentInfo() },
+    agents: { first: { info: anAgentInfo(), removed: new AbortController().signal } },
     tasks: { get: () => undefined },
     backend: {
       read: (_taskId: string, after: Seq, limit: number) => this.#read(after, limit),
@@ -63,6 +63,7 @@ class AReader {
     const stream = new EventStream({
       source: {
         engine: log.engine,
+        agent: log.engine.agents.first,
         taskId: "t",
         owner: "ann",
         after: 0,

@@ -48,9 +48,12 @@ export class EventStream implements ByteStream {
   /** Frames that are too large for one write; the first is written up to `#sent`. */
   readonly #unsent: Frames[] = [];
   #sent = 0;
+  /** The stream ends when the engine closes, or no longer serves the agent. */
+  readonly #stops: readonly AbortSignal[];
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
+    this.#stops = [options.source.engine.closing, options.source.agent.removed];
     this.#reader = new LogReader(options.source);
   }
 
@@ -64,9 +67,9 @@ export class EventStream implements ByteStream {
       if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
     });
     source.engine.openStreams.open(source);
-    source.engine.closing.addEventListener("abort", this.#onClosing, { once: true });
+    for (const stop of this.#stops) stop.addEventListener("abort", this.#onClosing, { once: true });
     // The engine may have closed before the transport opened the stream.
-    if (source.engine.closing.aborted) this.#onClosing();
+    if (this.#stops.some(({ aborted }) => aborted)) this.#onClosing();
     void this.#pump();
     return {
       drained: () => {
@@ -171,7 +174,7 @@ export class EventStream implements ByteStream {
     const { source } = this.#options;
     const { engine } = source;
     engine.openStreams.close(source);
-    engine.closing.removeEventListener("abort", this.#onClosing);
+    for (const stop of this.#stops) stop.removeEventListener("abort", this.#onClosing);
     this.#stopWatching();
     this.#idleTimer?.stop();
   }

@@ -43,7 +43,7 @@ const EXTENSION_HEADERS = { "1.0": "A2A-Extensions", "0.3": "X-A2A-Extensions" }
 async function findActive(app: App, asking: ExtensionRequest): Promise<Activation> {
   const { uris, headers } = requestedExtensions(asking.request);
   if (uris.size === 0) return NOTHING_ACTIVE;
-  const declared = new Set(declaredExtensions(app.engine.agent.info).map(({ uri }) => uri));
+  const declared = new Set(declaredExtensions(app.agent.info).map(({ uri }) => uri));
   const isKnown = [...uris].every((uri) => declared.has(uri));
   if (!isKnown) for (const uri of await declaredOnExtendedCard(app, asking)) declared.add(uri);
   const extensions = new Set([...uris].filter((uri) => declared.has(uri)));

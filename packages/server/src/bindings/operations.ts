@@ -59,6 +59,7 @@ export async function performOperation(app: App, given: OperationRequest): Promi
   const { operation, codec, caller, activation, request, lastEventId } = given;
   const call: Call = {
     engine: app.engine,
+    agent: app.agent,
     extendedCard: app.extendedCardFor(request),
     caller,
     version: codec.version,

@@ -30,11 +30,10 @@ import {
   toUrl,
 } from "../http/address.ts";
 
+export const CARD_PATH = "/.well-known/agent-card.json";
+
 /** The path of the card, and its path before A2A 0.3. */
-export const CARD_PATHS: ReadonlySet<string> = new Set([
-  "/.well-known/agent-card.json",
-  "/.well-known/agent.json",
-]);
+export const CARD_PATHS: ReadonlySet<string> = new Set([CARD_PATH, "/.well-known/agent.json"]);
 
 /** The public keys that verify the card. */
 export const KEYS_PATH = "/.well-known/jwks.json";
@@ -224,7 +223,7 @@ export function cardFacts(
     const { info } = agent;
     return {
       info,
-      interfaces: interfacesAt(addressFor(request, options), bindings, options),
+      interfaces: interfacesAt(request, bindings, options),
       capabilities: {
         streaming: streams,
         pushNotifications: pushes,
@@ -268,16 +267,20 @@ export function protectedResource(facts: {
 }
 
 /** The URL under which the client reaches the agent. It ends without a slash, because clients append a path that begins with one. */
-export function addressFor(
-  request: HttpRequest,
-  options: Pick<Parameters<typeof cardFacts>[1], "address" | "publicUrl" | "trustProxy">,
-): string {
+export function addressFor(request: HttpRequest, options: OriginOptions): string {
+  return rootAddressFor(request, options) + (request.agentPath ?? "");
+}
+
+/** The URL under which the client reaches the server, without a slash at its end. */
+export function rootAddressFor(request: HttpRequest, options: OriginOptions): string {
   return fullAddressFor(request, options).replace(/\/+$/, "");
 }
 
+type OriginOptions = Pick<Parameters<typeof cardFacts>[1], "address" | "publicUrl" | "trustProxy">;
+
 function fullAddressFor(
   request: HttpRequest,
-  { address, publicUrl, trustProxy = false }: Parameters<typeof addressFor>[1],
+  { address, publicUrl, trustProxy = false }: OriginOptions,
 ): string {
   if (publicUrl !== undefined) return publicUrl;
   const scheme = request.isSecure ? "https" : "http";
@@ -294,19 +297,31 @@ const BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 
 /** The bindings in both versions at one address; in 1.0 also for each tenant. */
 function interfacesAt(
-  url: string,
+  request: HttpRequest,
   bindings: readonly AgentInterface["binding"][],
-  { tenants = [], address, card }: Parameters<typeof cardFacts>[1],
+  options: Parameters<typeof cardFacts>[1],
 ): readonly AgentInterface[] {
+  const { tenants = [], address, card } = options;
+  const url = addressFor(request, options);
   // The address of gRPC is a host and a port (1.0 §4.4.6).
   const grpcUrl = card?.grpcUrl ?? (address && grpcTarget(url));
   const at = (version: ProtocolVersion, tenant?: string): readonly AgentInterface[] =>
     bindings.flatMap((binding) => {
-      const own = binding === "GRPC" ? grpcUrl : url;
-      if (own === undefined) return [];
-      return [{ url: own, binding, version, ...(tenant !== undefined && { tenant }) }];
+      const isGrpc = binding === "GRPC";
+      const own = isGrpc ? grpcUrl : url;
+      const named = isGrpc ? grpcTenant(request, tenant) : tenant;
+      // 0.3 has no tenants.
+      if (own === undefined || (version === "0.3" && named !== undefined)) return [];
+      return [{ url: own, binding, version, ...(named !== undefined && { tenant: named }) }];
     });
   return [...at("1.0"), ...tenants.flatMap((tenant) => at("1.0", tenant)), ...at("0.3")];
+}
+
+/** gRPC addresses have no paths, so one of several agents is addressed as a tenant: see `addressAgent`. */
+function grpcTenant({ agentPath }: HttpRequest, tenant: string | undefined): string | undefined {
+  if (agentPath === undefined) return tenant;
+  const name = agentPath.slice(1);
+  return tenant === undefined ? name : `${name}/${tenant}`;
 }
 
 /** The path of a gRPC address that is a URL; empty for the root. */

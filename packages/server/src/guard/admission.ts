@@ -7,6 +7,8 @@ import { type RateClass, type RateLimiter, rateClass } from "./rate-limit.ts";
 
 /** What the admission of requests needs of a server. */
 interface AdmissionParts {
+  /** The agent that the request addresses. */
+  readonly agent: { readonly id: string };
   readonly guard: Guard;
   readonly rates: RateLimiter;
   readonly metrics: Metrics;
@@ -124,10 +126,12 @@ export class Admission {
   }
 
   #facts(): Readonly<Record<string, unknown>> {
-    const { id: requestId, method, path } = this.#request;
+    const { id: requestId, method, agentPath = "" } = this.#request;
+    const path = agentPath + this.#request.path;
+    const agentId = this.#parts.agent.id;
     const address = this.#parts.rates.addressOf(this.#request);
     const { owner, tenant } = this.#caller ?? {};
-    return { requestId, method, path, address, owner, tenant };
+    return { requestId, method, path, agentId, address, owner, tenant };
   }
 }
 

@@ -64,14 +64,6 @@ export class Authorization {
     this.#options = options;
   }
 
-  /** The skills in `scopes` that the card does not have: probably a typing error, which would leave one open. */
-  get unknownSkills(): readonly string[] {
-    const known = new Set(this.#info().skills.map(({ id }) => id));
-    const { scopes } = this.#options;
-    const named = { ...this.#info().scopes?.skills, ...scopes?.skills };
-    return Object.keys(named).filter((id) => !known.has(id));
-  }
-
   /** The scopes that messages for a skill need, by definition or configuration. */
   scopesForSkill(id: string): readonly string[] {
     const bySkill = { ...this.#info().scopes?.skills, ...this.#options.scopes?.skills };
@@ -96,6 +88,18 @@ export class Authorization {
     if (allow !== true)
       throw denied(reason ?? `Insufficient permissions for operation '${operation}'`);
   }
+}
+
+/** The skills in `scopes` that no card has: probably a typing error, which would leave one open. */
+export function unknownSkills(
+  infos: readonly AgentInfo[],
+  { scopes }: { readonly scopes: AuthorizationOptions["scopes"] | undefined },
+): readonly string[] {
+  const known = new Set(infos.flatMap(({ skills }) => skills.map(({ id }) => id)));
+  const named = [...infos.map((info) => info.scopes), scopes].flatMap((one) =>
+    Object.keys(one?.skills ?? {}),
+  );
+  return [...new Set(named)].filter((id) => !known.has(id));
 }
 
 /**

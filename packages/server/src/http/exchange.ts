@@ -21,6 +21,8 @@ export interface HttpRequest {
   readonly path: string;
   /** The path under which an app has mounted the agent; empty for the root. */
   readonly basePath: string;
+  /** The path of the agent that it addresses, such as "/agents/greeter". Absent at the root. */
+  readonly agentPath?: string;
   readonly query: URLSearchParams;
   /** With names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

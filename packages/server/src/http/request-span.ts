@@ -62,14 +62,15 @@ export function nameSpan(span: Span, request: HttpRequest, name: RequestName): v
 
 /** The path with names in the place of ids; `undefined` if it is none that the server knows. */
 function routeFor(
-  { path, basePath }: HttpRequest,
+  { path, basePath, agentPath = "" }: HttpRequest,
   { binding, operation }: RequestName,
 ): string | undefined {
   // The path of a decision contains the id of its approval.
   if (operation === "other" || operation === "decideApproval") return undefined;
-  if (binding !== "rest") return basePath + path;
+  const place = basePath + agentPath;
+  if (binding !== "rest") return place + path;
   const { paths } = REST_ROUTES[operation as OperationName];
-  return basePath + paths[path.startsWith("/v1/") ? "0.3" : "1.0"];
+  return place + paths[path.startsWith("/v1/") ? "0.3" : "1.0"];
 }
 
 /** Ends the span with the response: at once, or when its stream ends. */

@@ -1,34 +1,39 @@
 import { type Caller, invalidParams } from "@convoke/protocol";
+import type { ServedAgent } from "@convoke/engine";
 import type { App } from "../app.ts";
 import { scopedCaller, unscopedOwner } from "../../guard/guard.ts";
 import { type OwnerFilter, type RoleOperation, ownersFor } from "../../guard/roles.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
 
-/** Who calls, and whose tasks the request is about. */
+/** Who calls, and which tasks the request is about. */
 export interface Admitted {
   /** Within its tenant. */
   readonly caller: Caller;
   /** Absent for the caller's own tasks. */
   readonly owners: OwnerFilter | undefined;
+  /** Of several agents, the one whose tasks are meant. Absent for all. */
+  readonly agent: ServedAgent | undefined;
 }
 
 /**
  * Checks that a caller may perform an operation, in the tenant and for the owners that the query
- * names. Acting for all owners is on record in the audit log.
+ * names. Acting for all owners is on record in the audit log. At the root it includes the tasks of
+ * all agents; everything else is about the agent at that path.
  */
 export async function admit(
-  { tenants, authorization, roles, audit }: App,
+  { agent, tenants, authorization, roles, audit }: App,
   operation: RoleOperation,
   asking: { readonly request: HttpRequest; readonly caller: Caller; readonly params?: unknown },
 ): Promise<Admitted> {
-  const { query, path, id: requestId } = asking.request;
+  const { query, path, agentPath, id: requestId } = asking.request;
   const caller = scopedCaller(asking.caller, query.get("tenant") ?? undefined, tenants);
   await authorization.check(caller, operation, asking.params);
   const owners = ownersFor(caller, operation, { asked: query.get("owner"), roles });
   if (owners !== undefined) {
     audit.record("access.elevated", { requestId, path, operation, ...unscopedOwner(caller.owner) });
   }
-  return { caller, owners };
+  const isForAll = agentPath === undefined && owners !== undefined;
+  return { caller, owners, agent: isForAll ? undefined : agent };
 }
 
 const MAX_PAGE = 100;

@@ -37,15 +37,15 @@ export async function handleListApprovals(
   identified: Caller,
 ): Promise<HttpResponse> {
   const { query } = request;
-  const { caller, owners } = await admit(app, "listApprovals", { request, caller: identified });
+  const admitted = await admit(app, "listApprovals", { request, caller: identified });
   const pageToken = query.get("pageToken") ?? undefined;
   const page = await listApprovals(
     { pageSize: parsePageSize(query), pageToken },
-    { engine: app.engine, caller, owners },
+    { engine: app.engine, ...admitted },
   );
   const approvals = page.approvals.map((pending) => ({
     ...toJson(pending),
-    ...(owners && unscopedOwner(pending.owner)),
+    ...(admitted.owners && unscopedOwner(pending.owner)),
   }));
   return jsonResponse(200, JSON.stringify({ approvals, nextPageToken: page.nextPageToken }));
 }
@@ -99,13 +99,14 @@ function parseOption(decision: unknown): ApprovalOption {
   throw invalidParams("decision", `must be one of ${APPROVAL_OPTIONS.join(", ")}`);
 }
 
-function toJson({ taskId, contextId, approval }: PendingApproval): object {
+function toJson({ taskId, contextId, agent, approval }: PendingApproval): object {
   const { id, digest, title, prompt, risk, tool, preview, options, createdAt, expiresAt, from } =
     approval;
   return {
     id,
     taskId,
     contextId,
+    agentId: agent?.id,
     title,
     from,
     prompt,

@@ -76,7 +76,7 @@ const PUSH_PAGE = 256;
 
 async function findRecords(
   app: App,
-  { caller, owners }: Admitted,
+  { caller, owners, agent }: Admitted,
   state: PushState,
 ): Promise<PushRecord[]> {
   const query = { state, limit: PUSH_PAGE, ...(owners === undefined && { owner: caller.owner }) };
@@ -84,10 +84,25 @@ async function findRecords(
   for (let after: PushPosition | undefined; ;) {
     const { pushes } = app.engine.backend;
     const page = await pushes.list({ ...query, ...(after && { after }) });
-    all.push(...page.filter(({ owner }) => owners === undefined || owners(owner)));
+    for (const record of page) {
+      const isMeant = owners === undefined || owners(record.owner);
+      if (isMeant && (await isTaskOf(app, agent, record))) all.push(record);
+    }
     after = page.at(-1);
     if (page.length < PUSH_PAGE) return all;
   }
+}
+
+/** Whether a config belongs to a task of the agent, if there are several. */
+async function isTaskOf(
+  { engine }: App,
+  agent: Admitted["agent"],
+  { taskId, owner }: PushRecord,
+): Promise<boolean> {
+  const scope = engine.scope({ owner }, agent);
+  if (scope.agent === undefined) return true;
+  const task = await engine.backend.tasks.get(taskId);
+  return task !== undefined && scope.agent.owns(task);
 }
 
 function pushToJson({

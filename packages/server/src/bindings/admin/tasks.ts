@@ -44,12 +44,13 @@ function parseState(given: string | undefined): TaskState | undefined {
 }
 
 function recordToJson(record: TaskRecord): object {
-  const { taskId, contextId, agent, state, statusAt, createdAt, owner } = record;
+  const { taskId, contextId, agent, agentId, state, statusAt, createdAt, owner } = record;
   return {
     id: taskId,
     contextId,
     ...unscopedOwner(owner),
     agent,
+    agentId,
     status: { state, timestamp: new Date(statusAt).toISOString() },
     createdAt: new Date(createdAt).toISOString(),
   };

@@ -71,22 +71,21 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     const given = { contextId: readContextId(contextId), metadata };
     // As a message that names no skill, so that the scopes of an only skill apply.
     await app.authorization.check(caller, "sendMessage", { message: { metadata: {} }, ...given });
-    const { id } = await createTask(given, { engine: app.engine, caller });
+    const { id } = await createTask(given, { engine: app.engine, agent: app.agent, caller });
     return jsonResponse(201, JSON.stringify(id));
   },
   streamMessage,
   getTaskMetadata: async (app, { taskId: encoded, caller }) => {
     const taskId = decodeTaskId(encoded);
     await app.authorization.check(caller, "getTask", { taskId });
-    const { task } = await app.engine.tasks.find(taskId, caller);
+    const { task } = await app.engine.tasks.find(taskId, app.engine.scope(caller, app.agent));
     const metadata = taskMetadata(app, task);
     return jsonResponse(200, JSON.stringify({ ...metadata, metadata }));
   },
   listTaskMetadata: async (app, { caller }) => {
     await app.authorization.check(caller, "listTasks", {});
     await app.engine.settled();
-    const { tasks } = app.engine.backend;
-    const { records } = await tasks.list({ owner: caller.owner, limit: MAX_LISTED });
+    const records = await listOwnRecords(app, caller);
     if (records.length === 0) return { status: 204, headers: {}, body: "" };
     const list = records.map((record) => withoutSchemas(taskMetadata(app, toTask(record))));
     return jsonResponse(200, JSON.stringify(list));
@@ -132,6 +131,15 @@ function decodeTaskId(encoded: string): string {
 
 /** More than a person looks through; bounds the answer. */
 const MAX_LISTED = 1000;
+
+async function listOwnRecords(
+  { engine, agent }: App,
+  { owner }: Caller,
+): Promise<readonly TaskRecord[]> {
+  const scope = engine.scope({ owner }, agent);
+  const query = { owner, limit: MAX_LISTED, ...(scope.agent && { agentId: scope.agent.id }) };
+  return (await engine.backend.tasks.list(query)).records;
+}
 
 /** An empty body is an empty object, because all fields of some requests are optional. */
 async function readBody(request: CoderCall["request"]): Promise<Metadata> {
@@ -196,9 +204,9 @@ async function openStream(
 }
 
 /** What works on a task. */
-function taskMetadata({ engine }: App, task: Task): Metadata {
+function taskMetadata({ agent }: App, task: Task): Metadata {
   const { id, contextId, status } = task;
-  const report = engine.agent.report?.(task) ?? {};
+  const report = agent.definition.report?.(task) ?? {};
   const known = { id, contextId, taskState: status.state };
   return { ...known, model: "", mcpServers: [], availableTools: [], ...report };
 }

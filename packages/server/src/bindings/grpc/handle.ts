@@ -7,7 +7,7 @@ import {
   type ProtocolVersion,
   type SpecPatch,
 } from "@convoke/protocol";
-import type { App } from "../app.ts";
+import { type App, addressAgent } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import type { Admission } from "../../guard/admission.ts";
 import { parseTenant, scopedCaller } from "../../guard/guard.ts";
@@ -53,15 +53,17 @@ export async function handleGrpc(
     const opened = openGrpc(request, found);
     const { method, codec } = opened;
     const params = method.decodeRequest(readMessage(await request.body()));
-    const caller = scopedCaller(identified, parseTenant(params), app.tenants);
-    activation = await activate(app, { request, caller, version: codec.version });
-    const performed = performOperation(app, {
+    const target = addressAgent({ app, request, tenant: parseTenant(params) });
+    const caller = scopedCaller(identified, target.tenant, app.tenants);
+    const asking = { request: target.request, caller, version: codec.version };
+    activation = await activate(target.app, asking);
+    const performed = performOperation(target.app, {
       operation: method.operation,
       params,
       codec,
       caller,
       activation,
-      request,
+      request: target.request,
       lastEventId: header(request, CURSOR),
     });
     const outcome = await withDeadline(performed, deadline);

@@ -35,7 +35,7 @@ import {
 } from "../../http/exchange.ts";
 import type { Call, EventStreamSource } from "@convoke/engine";
 import { checkOperation, performOperation } from "../operations.ts";
-import type { App } from "../app.ts";
+import { type App, addressAgent } from "../app.ts";
 import { handleCommandMethod, isCommandMethod } from "./commands.ts";
 import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
 
@@ -71,28 +71,30 @@ export async function handleJsonRpc(
 }
 
 async function respond(
-  app: App,
-  request: HttpRequest,
+  root: App,
+  received: HttpRequest,
   { caller, admission, known }: Admitted & { readonly known: Known },
 ): Promise<HttpResponse> {
   admission.name("jsonrpc", "other");
   try {
-    checkContentType(header(request, "content-type"));
-    const body = parseJson(await request.body());
+    checkContentType(header(received, "content-type"));
+    const body = parseJson(await received.body());
     known.id = idOf(body);
     const envelope = parseRequest(body);
     known.isStream = isStream03(envelope.method);
     checkNumbers(envelope.params, "params");
-    const scoped = scopedCaller(caller, parseTenant(envelope.params), app.tenants);
+    const named = { app: root, request: received, tenant: parseTenant(envelope.params) };
+    const { app, request, tenant } = addressAgent(named);
+    const scoped = scopedCaller(caller, tenant, app.tenants);
     const opened = app.isStrict
       ? envelope
       : await acceptLegacyRequest(
           envelope,
-          { engine: app.engine, caller: scoped },
+          { engine: app.engine, agent: app.agent, caller: scoped },
           header(request, "accept"),
         );
     known.isStream = isStream03(opened.method);
-    if (app.engine.agent.commands !== undefined && isCommandMethod(opened.method)) {
+    if (app.agent.definition.commands !== undefined && isCommandMethod(opened.method)) {
       return await handleCommandMethod(app, opened, { request, caller: scoped, admission });
     }
     const { operation, codec } = openMethod(opened, requestedVersion(request), app.isStrict);
@@ -221,7 +223,7 @@ export function rpcError(
  */
 async function acceptLegacyRequest(
   request: JsonRpcRequest,
-  call: Pick<Call, "engine" | "caller">,
+  { engine, agent, caller }: Pick<Call, "engine" | "agent" | "caller">,
   accept: string | undefined,
 ): Promise<JsonRpcRequest> {
   const official = fromLegacyRequest(request, accept);
@@ -229,9 +231,11 @@ async function acceptLegacyRequest(
   if (taskId === undefined) return official;
   const params = official.params as { readonly message: { readonly contextId?: unknown } };
   const { message } = params;
-  const record = await call.engine.backend.tasks.get(taskId);
+  const scope = engine.scope(caller, agent);
+  const record = await engine.backend.tasks.get(taskId);
   const isWaiting =
-    record?.owner === call.caller.owner &&
+    record?.owner === scope.owner &&
+    scope.agent?.owns(record) !== false &&
     isInterrupted(record.state) &&
     (message.contextId === undefined || message.contextId === record.contextId);
   return isWaiting

@@ -166,8 +166,26 @@ export function matchRest(request: HttpRequest): MatchedRest | undefined {
   return undefined;
 }
 
-/** These are no tenants: `v1` is the prefix of the paths of 0.3, `convoke` that of the admin API. */
-const TENANT = "/(?<tenant>(?!v1/|convoke/)[^/]+)";
+/** Beginnings of other paths, so no tenant can have them as its name. */
+export const RESERVED_TENANTS: readonly string[] = [
+  "v1",
+  "a2a",
+  "api",
+  "agents",
+  "tasks",
+  "message",
+  "console",
+  "convoke",
+  "health",
+  "ready",
+  "metrics",
+  "listCommands",
+  "executeCommand",
+  "extendedAgentCard",
+  ".well-known",
+];
+
+const TENANT = `/(?<tenant>(?!(?:${RESERVED_TENANTS.join("|").replaceAll(".", "\\.")})/)[^/]+)`;
 
 /** 0.3 before 1.0, and paths without a tenant before those with one. */
 const PATHS: readonly PathRoutes[] = [

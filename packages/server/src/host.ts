@@ -1,46 +1,29 @@
-import {
-  type Agent,
-  type AgentCardFacts,
-  type AgentInfo,
-  type Caller,
-  type Metrics,
-  NO_METRICS,
-} from "@convoke/protocol";
+import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
+import type { Origin } from "./agent-app.ts";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
-import { App } from "./bindings/app.ts";
-import {
-  CardBinding,
-  addressFor,
-  cardFacts,
-  extendedFacts,
-  grpcBasePath,
-  protectedResource,
-} from "./cards/card-binding.ts";
-import { withSkillSecurity, withUsableSkills } from "./cards/skill-security.ts";
+import { HostedAgents, type ServerAgents } from "./hosted-agents.ts";
+import { addressFor } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
-import { type AddressFor, Authentication } from "./guard/authenticate.ts";
-import { Authorization, missingScopes } from "./guard/authorize.ts";
+import { RESERVED_TENANTS } from "./bindings/rest/routes.ts";
+import { Authentication } from "./guard/authenticate.ts";
+import { unknownSkills } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
 import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
-import {
-  type HttpRequest,
-  type RequestHandler,
-  requestIds,
-  resolveTimeouts,
-} from "./http/exchange.ts";
+import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
+  Agents,
   type Backend,
   type Limits,
   MetricsRegistry,
   type RecoveryReport,
   type RunningEngine,
-  closeAgentAndBackend,
+  closeAgentsAndBackend,
   collectProcessMetrics,
   resolveLimits,
   startEngine,
@@ -52,40 +35,44 @@ interface Opening {
   readonly address?: ServerAddress;
 }
 
-/** Where an agent is served. */
-interface HostedPlace {
-  /** The path under which an app has mounted it; empty for the root. */
+/** Where agents are served. */
+interface HostPlace {
+  /** The path under which an app has mounted them; empty for the root. */
   readonly basePath: string;
-  /** Whether only this machine can reach it. */
+  /** Whether only this machine can reach them. */
   readonly isLocal: boolean;
 }
 
 /**
- * An agent with everything that serves it, except a port. The constructor validates
+ * One or several agents with everything that serves them, except a port. The constructor validates
  * the options. Requests that arrive before it is open wait.
  */
-export class HostedAgent {
+export class Host {
   readonly keepAlive: KeepAlive;
   readonly handler: RequestHandler;
-  readonly #agent: Agent;
+  readonly #agent: Agent | readonly Agent[];
+  readonly #given: readonly Agent[];
   readonly #options: AgentOptions;
   readonly #limits: Limits;
   readonly #cors: Cors;
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
-  readonly #place: HostedPlace;
+  readonly #place: HostPlace;
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
-  readonly #ready = Promise.withResolvers<App>();
+  readonly #ready = Promise.withResolvers<HostedAgents>();
   #running: RunningEngine | undefined;
 
-  constructor(agent: Agent, options: AgentOptions, place: HostedPlace) {
+  constructor(agent: Agent | readonly Agent[], options: AgentOptions, place: HostPlace) {
     const { logger } = options;
-    checkAgent(agent);
-    const taken = options.tenants?.find((tenant) => tenant === "v1" || tenant === "convoke");
+    this.#given = isList(agent) ? agent : [agent];
+    for (const one of this.#given) checkAgent(one);
+    checkDefault(new Agents(agent, undefined, logger), options);
+    const taken = options.tenants?.find((tenant) => RESERVED_TENANTS.includes(tenant));
     if (taken !== undefined) {
-      const use = taken === "v1" ? "A2A 0.3" : "the admin API";
-      throw new RangeError(`tenants must not include ${taken}, which is the path of ${use}`);
+      throw new RangeError(
+        `tenants must not include ${taken}, which is the beginning of other paths; these names are reserved: ${RESERVED_TENANTS.join(", ")}`,
+      );
     }
     const { publicUrl } = options;
     if (publicUrl !== undefined && !/^https?:\/\/[^/]/i.test(publicUrl)) {
@@ -124,6 +111,12 @@ export class HostedAgent {
         "cors.origins contains * and callers need no token: every web page can use this agent",
       );
     }
+    this.#warn();
+  }
+
+  /** The agents, once it is open. */
+  get agents(): Promise<ServerAgents> {
+    return this.#ready.promise;
   }
 
   /** How its callers authenticate. */
@@ -142,16 +135,16 @@ export class HostedAgent {
   async open({ openBackend, address }: Opening): Promise<RecoveryReport> {
     const { logger, push, streaming, retention, idempotency, strict } = this.#options;
     const { tracing, emptyTaskMs } = this.#options;
-    const agent = this.#agent;
     const metrics = this.#metrics;
     const opening = openBackend(metrics).then((opened): AgentStorage =>
       "backend" in opened ? opened : { backend: opened },
     );
     try {
-      const { backend, key, folder } = await opening;
+      const { backend, key, folder, prepare } = await opening;
       this.#authentication.prepare({ logger, folder });
+      for (const agent of this.#given) await prepare?.(agent);
       const running = await startEngine({
-        agent,
+        agent: this.#agent,
         backend,
         key,
         logger,
@@ -170,13 +163,14 @@ export class HostedAgent {
         const stop = collectProcessMetrics(metrics);
         running.engine.closing.addEventListener("abort", stop, { once: true });
       }
-      this.#ready.resolve(this.#app(running, address));
+      const origin = this.#origin(running, address);
+      this.#ready.resolve(new HostedAgents(origin, { prepare, checkAgent }));
       return running.recovered;
     } catch (error) {
       this.#ready.reject(error);
       // An open backend would keep the process alive.
       await opening
-        .then(({ backend }) => closeAgentAndBackend({ agent, backend, logger }))
+        .then(({ backend }) => closeAgentsAndBackend({ agents: this.#given, backend, logger }))
         .catch(() => undefined);
       throw error;
     }
@@ -197,99 +191,55 @@ export class HostedAgent {
     });
   }
 
-  #app({ engine, push }: RunningEngine, address: ServerAddress | undefined): App {
-    const { card, logger, tenants, strict, specPatch } = this.#options;
-    const { security } = this.#authentication;
-    const { restFrames, compat } = this.#options;
-    const place = { ...this.#options, ...(address && { address }) };
+  /** What the agents share while the engine runs. */
+  #origin(running: RunningEngine, address: ServerAddress | undefined): Origin {
+    const options = { ...this.#options, ...(address && { address }) };
+    const authentication = this.#authentication;
     const metrics = this.#metrics;
-    const authorization = this.#authorization();
-    const facts = cardFacts(this.#agent, {
-      ...place,
-      streams: engine.streams,
-      pushes: push !== undefined,
-      security,
-      hasExtendedCard: this.#options.extendedCard !== undefined && security !== undefined,
-    });
-    const secured = (given: AgentCardFacts): AgentCardFacts =>
-      withSkillSecurity(given, (id) => authorization.scopesForSkill(id));
-    return new App({
-      engine,
-      keepAlive: this.keepAlive,
-      logger,
-      push,
-      cors: this.#cors,
-      operations: this.#operations,
-      grpcBasePath: grpcBasePath(card),
-      tenants: new Set(tenants),
-      isStrict: strict === true,
-      restFrames: restFrames ?? "bare",
-      confirmsPush: compat?.pushSuccess === true,
-      specPatch: specPatch ?? "1.0.1",
-      guard: new Guard({
-        ...this.#options,
-        authentication: this.#authentication,
-        addressFor: (request) => addressFor(request, place),
-        allowedHosts: hostNames(this.#options, address),
+    return {
+      options,
+      authentication,
+      running,
+      parts: {
+        keepAlive: this.keepAlive,
         cors: this.#cors,
-      }),
-      authorization,
-      roles: this.#options.roles ?? {},
-      rates: new RateLimiter(this.#options.rateLimits ?? {}, {
-        isLocal: this.#place.isLocal,
-        hasCallers: security !== undefined,
-        trustProxy: this.#options.trustProxy === true,
-      }),
-      metrics: engine.metrics,
-      metricsText: metrics && (() => metrics.text()),
-      isOperator,
-      audit: engine.audit,
-      onLimit: this.handler.onLimit,
-      card: new CardBinding((request) => secured(facts(request)), card),
-      extendedCard: this.#extendedCard((request, caller, more) =>
-        withUsableSkills(
-          secured(extendedFacts(facts(request), more)),
-          (id) => missingScopes(caller, authorization.scopesForSkill(id)).length === 0,
-        ),
-      ),
-      protectedResource: this.#protectedResource((request) => addressFor(request, place)),
-    });
+        operations: this.#operations,
+        guard: new Guard({
+          ...options,
+          authentication,
+          addressFor: (request) => addressFor(request, options),
+          allowedHosts: hostNames(options, address),
+          cors: this.#cors,
+        }),
+        rates: new RateLimiter(options.rateLimits ?? {}, {
+          isLocal: this.#place.isLocal,
+          hasCallers: authentication.security !== undefined,
+          trustProxy: options.trustProxy === true,
+        }),
+        metricsText: metrics && (() => metrics.text()),
+        isOperator,
+        onLimit: this.handler.onLimit,
+      },
+    };
   }
 
-  #authorization(): Authorization {
-    const authorization = new Authorization(() => this.#agent.info, this.#options);
-    const { unknownSkills } = authorization;
-    if (unknownSkills.length > 0) {
-      const skills = unknownSkills.join(", ");
-      this.#options.logger.warn("scopes names skills that the card does not have", { skills });
-    }
-    return authorization;
-  }
-
-  #protectedResource(address: AddressFor): App["protectedResource"] {
-    const { authorizationServers } = this.#authentication;
-    if (authorizationServers.length === 0) return undefined;
-    const { name } = this.#agent.info;
-    return (request) =>
-      protectedResource({ address: address(request), name, authorizationServers });
-  }
-
-  /** Without authentication no caller gets the extended card (1.0 §13.3). */
-  #extendedCard(
-    build: (request: HttpRequest, caller: Caller, more: Partial<AgentInfo>) => AgentCardFacts,
-  ): App["extendedCard"] {
-    const { extendedCard, logger } = this.#options;
-    if (extendedCard === undefined) return undefined;
-    if (this.#authentication.security === undefined) {
+  /** Warns of options that have no effect. */
+  #warn(): void {
+    const { logger, scopes, extendedCard } = this.#options;
+    if (extendedCard !== undefined && this.#authentication.security === undefined) {
       logger.warn(
         "the extended card is not served, because callers need no token: set auth, token or authenticate",
       );
-      return () => Promise.resolve(undefined);
     }
-    return async (request, caller) => {
-      const more = await extendedCard(caller);
-      return more && build(request, caller, more);
-    };
+    const unknown = unknownSkills(
+      this.#given.map(({ info }) => info),
+      { scopes },
+    );
+    if (unknown.length > 0) {
+      logger.warn("scopes names skills that the card does not have", {
+        skills: unknown.join(", "),
+      });
+    }
   }
 }
 
@@ -308,13 +258,19 @@ function limitLogger(logger: AgentOptions["logger"], metrics: Metrics): RequestH
   };
 }
 
+function isList(given: Agent | readonly Agent[]): given is readonly Agent[] {
+  return Array.isArray(given);
+}
+
+/** Rejects a default agent that is not served. */
+function checkDefault(agents: Agents, { default: id }: AgentOptions): void {
+  if (id === undefined || agents.get(id) !== undefined) return;
+  const ids = Array.from(agents, (agent) => agent.id).join(", ");
+  throw new RangeError(`default must be the id of a served agent (${ids}), not ${id}`);
+}
+
 /** Rejects what is no agent: in JavaScript, a type error would only show when the first request arrives. */
 function checkAgent(given: unknown): void {
-  if (Array.isArray(given)) {
-    throw new TypeError(
-      `one agent per server is supported, not an array of ${given.length}: serve each on a port of its own`,
-    );
-  }
   const { run, info } = (given ?? {}) as Partial<Agent>;
   if (typeof run === "function" && typeof info?.name === "string") return;
   throw new TypeError(
