@@ -242,6 +242,7 @@ function toSent({
   taskId,
   create,
   epoch,
+  after,
   events,
   state,
   statusAt,
@@ -259,6 +260,7 @@ function toSent({
     state,
     statusAt,
     listed,
+    ...(after && { after: { head: after.head, epoch: after.epoch } }),
   };
   const isPlain = create === undefined && message === undefined && snapshot === undefined;
   if (isPlain && wakeAt === undefined && push === undefined) return sent;

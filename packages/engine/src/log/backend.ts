@@ -13,8 +13,8 @@ export interface Backend {
    * not be applied resolves to a refusal; a duplicate takes precedence over all
    * other refusals. The promise rejects if the step is invalid (a state that
    * moves backwards, a task created twice) or if the storage failed. After a
-   * storage failure the step may or may not have been written: read the log to
-   * find out.
+   * storage failure the step may or may not have been written: commit it again
+   * to find out. A step with `after` is not written twice.
    */
   commit(step: CommitStep): Promise<CommitResult>;
 
@@ -56,6 +56,12 @@ export interface CommitStep {
   readonly create?: NewTask;
   /** Identifies the run that writes. A lower epoch than the stored one is refused as stale; a higher one is stored. */
   readonly epoch: number;
+  /**
+   * What the writer believes to be stored. If the log has another end or the task another epoch,
+   * somebody else has written, and the step is refused as stale, unless it is this very step that
+   * was written. Default: the step is appended wherever the log ends, and never taken for a repetition.
+   */
+  readonly after?: LogPosition;
   /** The events in order, each serialized as JSON on one line. */
   readonly events: readonly string[];
   /** The state after the events, checked against the stored one: a terminal state is final. */
@@ -75,6 +81,12 @@ export interface CommitStep {
   readonly wakeAt?: number | null;
   /** A push config sent with the message of this step, stored in the same transaction. */
   readonly push?: NewPush;
+}
+
+/** The end of a log, and the epoch of the run that wrote it. */
+export interface LogPosition {
+  readonly head: Seq;
+  readonly epoch: number;
 }
 
 export interface NewTask {
@@ -109,8 +121,8 @@ export type CommitResult =
   | { readonly kind: "committed"; readonly head: Seq }
   /** The messageId was used before: by which task, and with which digest. */
   | { readonly kind: "duplicate"; readonly taskId: string; readonly digest: string }
-  /** A newer run owns the task. */
-  | { readonly kind: "stale"; readonly epoch: number }
+  /** A newer run owns the task, or the log does not end where the step assumes. */
+  | { readonly kind: "stale"; readonly epoch: number; readonly head: Seq }
   /** The task has ended; nothing can be appended. */
   | { readonly kind: "terminal"; readonly state: TaskState }
   /** There is no such task. */

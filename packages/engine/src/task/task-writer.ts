@@ -16,6 +16,7 @@ import type {
 } from "../log/backend.ts";
 import { SnapshotPolicy, type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
+import { InvalidStepError } from "../log/check-commit.ts";
 import { isStorageFailure } from "../log/storage-failure.ts";
 import { isoTime } from "./task-clock.ts";
 import { type CurrentStatus, statusAfter } from "./status.ts";
@@ -84,6 +85,8 @@ export class TaskWriter {
   #backend: Backend;
   #snapshot: TaskSnapshot | undefined;
   #epoch: number;
+  /** The epoch of the last step that was stored. */
+  #storedEpoch: number;
   #status: CurrentStatus;
   #listed: boolean;
   #wakeAt: number | undefined;
@@ -105,6 +108,7 @@ export class TaskWriter {
     this.#backend = options.backend;
     this.taskId = options.taskId;
     this.#epoch = options.epoch;
+    this.#storedEpoch = options.epoch;
     this.#snapshot = options.snapshot;
     this.#status = options.status;
     this.#listed = options.listed;
@@ -188,7 +192,7 @@ export class TaskWriter {
    */
   append(events: readonly AgentEvent[], options: AppendOptions): Promise<CommitResult> {
     if (options.epoch < this.#epoch) {
-      return Promise.resolve({ kind: "stale", epoch: this.#epoch });
+      return Promise.resolve({ kind: "stale", epoch: this.#epoch, head: this.head });
     }
     this.#status = statusAfter(this.#status, events);
     const last = this.#queue.at(-1);
@@ -268,6 +272,7 @@ export class TaskWriter {
     const step: CommitStep = {
       taskId: this.taskId,
       epoch: options.epoch,
+      after: { head: this.head, epoch: this.#storedEpoch },
       events: entries.map(({ json }) => json),
       ...status,
       listed: options.listed ?? this.#listed,
@@ -283,47 +288,35 @@ export class TaskWriter {
     if (committed.kind === "committed") {
       this.#onStored();
       this.#listed = step.listed;
+      this.#storedEpoch = step.epoch;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
     }
     return committed;
   }
 
-  /** Rejects if the storage fails, unless the step was stored nevertheless. */
+  /** Rejects if the storage fails twice. The second attempt finds out whether the first one was stored nevertheless. */
   async #commitOnce(step: CommitStep): Promise<CommitResult> {
     try {
       return await this.#backend.commit(step);
     } catch (error) {
-      const head = await this.#storedHead();
-      const isStored = step.events.length > 0 && head === this.head + step.events.length;
-      if (isStored) return { kind: "committed", head };
+      if (error instanceof InvalidStepError) throw error;
+    }
+    try {
+      return await this.#backend.commit(step);
+    } catch (error) {
       if (isStorageFailure(error)) this.#onStorageError(error, false);
       throw error;
     }
   }
 
-  /** Retries until the storage works again. Each retry first checks whether the step was stored nevertheless. */
+  /** Retries until the storage works again. A step that was stored nevertheless is not written twice. */
   async #commitInsisting(step: CommitStep): Promise<CommitResult> {
-    const committed = await keepTrying(
-      async (isRetry) => {
-        const head = isRetry ? await this.#storedHead() : undefined;
-        const isStored = head === this.head + step.events.length;
-        return isStored ? { kind: "committed" as const, head } : this.#backend.commit(step);
-      },
-      {
-        isOver: () => this.#isClosed,
-        onError: (error) => this.#onStorageError(error, true),
-      },
-    );
-    return committed ?? { kind: "stale", epoch: this.#epoch };
-  }
-
-  async #storedHead(): Promise<Seq | undefined> {
-    try {
-      return (await this.#backend.tasks.get(this.taskId))?.head;
-    } catch {
-      return undefined;
-    }
+    const committed = await keepTrying(() => this.#backend.commit(step), {
+      isOver: () => this.#isClosed,
+      onError: (error) => this.#onStorageError(error, true),
+    });
+    return committed ?? { kind: "stale", epoch: this.#epoch, head: this.head };
   }
 
   /** Snapshot, tail and head change together, so that no reader sees one without the others. */
@@ -365,18 +358,16 @@ const WAIT_MS = { first: 50, longest: 2000 };
  * storage cannot work again.
  */
 export async function keepTrying<T>(
-  work: (isRetry: boolean) => Promise<T>,
+  work: () => Promise<T>,
   until: { readonly isOver: () => boolean; readonly onError: (error: unknown) => void },
 ): Promise<T | undefined> {
-  let isRetry = false;
   for (let wait = WAIT_MS.first; ; wait = Math.min(2 * wait, WAIT_MS.longest)) {
     try {
-      return await work(isRetry);
+      return await work();
     } catch (error) {
       if (until.isOver()) return undefined;
       until.onError(error);
       if (isStorageFailure(error) && error.isPermanent) return undefined;
-      isRetry = true;
       await sleep(wait);
       if (until.isOver()) return undefined;
     }

@@ -1,4 +1,5 @@
 import { describe } from "vitest";
+import { describeAppending } from "./backend-contract/appending.ts";
 import { describeClosing } from "./backend-contract/closing.ts";
 import { describeCompaction } from "./backend-contract/compaction.ts";
 import { describeContexts } from "./backend-contract/contexts.ts";
@@ -23,6 +24,7 @@ export function describeBackend(name: string, open: OpenBackend): void {
     describeLog(open);
     describeWatching(open);
     describeFencing(open);
+    describeAppending(open);
     describeMessages(open);
     describeNeighbours(open);
     describeRecords(open);
