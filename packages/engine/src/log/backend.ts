@@ -44,6 +44,8 @@ export interface Backend {
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
+  /** Absent if only one process can use the storage at a time: then every task is its own. */
+  readonly sharing?: Sharing;
 
   /** Completes pending writes and releases the storage. Later calls reject. */
   close(): Promise<void>;
@@ -81,6 +83,13 @@ export interface CommitStep {
   readonly wakeAt?: number | null;
   /** A push config sent with the message of this step, stored in the same transaction. */
   readonly push?: NewPush;
+  /**
+   * Whether this process works on the task from now on. If absent, that does not change. The end of
+   * the task clears it. Only storage that processes share has a use for it.
+   */
+  readonly running?: boolean;
+  /** The ids of the mailbox entries that this step handles. They are removed with it. */
+  readonly mailbox?: readonly string[];
 }
 
 /** The end of a log, and the epoch of the run that wrote it. */
@@ -359,4 +368,77 @@ export interface RetentionStore {
   compact(taskId: string, snapshot: StoredSnapshot, keep?: readonly Seq[]): Promise<boolean>;
   /** Returns some unused disk space to the operating system. Resolves to false if there was none. */
   reclaim(): Promise<boolean>;
+}
+
+/**
+ * The part of a storage that several processes share. A task that an agent works on belongs to one
+ * process at a time, by a lease of that process; a task that waits belongs to none. Leases decide
+ * only who may try: what is written is decided by `CommitStep.after`.
+ */
+export interface Sharing {
+  /** Whether the lease of this process is valid, so that no other can have claimed its tasks. */
+  readonly holds: boolean;
+  /**
+   * Claims unfinished tasks of the given agents whose process is gone, which were released, or whose
+   * `wakeAt` has passed while nobody works on them. Each is given to one process, with a new epoch.
+   */
+  claim(query: ClaimQuery): Promise<readonly TaskRecord[]>;
+  /** The same for one task that somebody wants something of. Nothing while its process lives. */
+  claimTask(taskId: string): Promise<TaskRecord | undefined>;
+  /** Stores something for the process that works on the task. */
+  post(taskId: string, entry: NewMailboxEntry): Promise<PostResult>;
+  /** The mailbox entries of a task, oldest first. */
+  mailbox(taskId: string): Promise<readonly MailboxEntry[]>;
+  /** Calls `read` when there are mailbox entries for tasks of this process. Returns a function that stops it. */
+  onMailbox(read: (taskIds: readonly string[]) => void): () => void;
+  /** Calls `lost` when tasks of this process were claimed by another one. Returns a function that stops it. */
+  onLost(lost: (taskIds: readonly string[]) => void): () => void;
+  /** Gives up tasks of this process, so that others claim them at once. */
+  release(taskIds: readonly string[]): Promise<void>;
+  /** Resolves when everything that any process wrote before this time is stored, or after a short time. */
+  settled(at: number): Promise<void>;
+  /** Claims endpoints (of pushes) that no other process delivers to, at most this many; the result is all that this process has. */
+  claimEndpoints(limit: number): Promise<readonly string[]>;
+  /** The processes that use the storage. */
+  replicas(): Promise<readonly Replica[]>;
+}
+
+export interface ClaimQuery {
+  /** The ids of the agents that this process serves. */
+  readonly agentIds: readonly string[];
+  /** Also claims waiting tasks whose `wakeAt` is at or before this time. */
+  readonly dueAt: number;
+  readonly limit: number;
+}
+
+/** A message to a task or a request to cancel it, for the process that works on the task. */
+export interface NewMailboxEntry {
+  readonly kind: "message" | "cancel";
+  /** What the engine needs to handle it, as JSON. The store does not interpret it. */
+  readonly json: string;
+  /** The message that the entry contains, so that a retry is recognized. */
+  readonly message?: AcceptedMessage;
+}
+
+export interface MailboxEntry extends NewMailboxEntry {
+  readonly id: string;
+}
+
+export type PostResult =
+  | { readonly kind: "posted"; readonly id: string }
+  | { readonly kind: "duplicate"; readonly taskId: string; readonly digest: string }
+  | { readonly kind: "terminal"; readonly state: TaskState }
+  | { readonly kind: "unknown" };
+
+/** A process that uses the storage. */
+export interface Replica {
+  readonly id: string;
+  readonly host: string;
+  readonly software: string;
+  readonly startedAt: number;
+  /** How long its lease is valid, in milliseconds from now. Negative: it is gone. */
+  readonly leaseMs: number;
+  /** How many tasks it works on. */
+  readonly running: number;
+  readonly isSelf: boolean;
 }
