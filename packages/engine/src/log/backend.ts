@@ -377,14 +377,17 @@ export interface RetentionStore {
  */
 export interface Sharing {
   /** Whether the lease of this process is valid, so that no other can have claimed its tasks. */
-  readonly holds: boolean;
+  isHeld(): boolean;
   /**
    * Claims unfinished tasks of the given agents whose process is gone, which were released, or whose
    * `wakeAt` has passed while nobody works on them. Each is given to one process, with a new epoch.
    */
-  claim(query: ClaimQuery): Promise<readonly TaskRecord[]>;
-  /** The same for one task that somebody wants something of. Nothing while its process lives. */
-  claimTask(taskId: string): Promise<TaskRecord | undefined>;
+  claim(query: ClaimQuery): Promise<readonly ClaimedTask[]>;
+  /**
+   * The same for one task that somebody wants something of, also if nobody works on it because it
+   * waits. Resolves to `undefined` if it has ended, or another process that lives works on it.
+   */
+  claimTask(taskId: string): Promise<ClaimedTask | undefined>;
   /** Stores something for the process that works on the task. */
   post(taskId: string, entry: NewMailboxEntry): Promise<PostResult>;
   /** The mailbox entries of a task, oldest first. */
@@ -401,6 +404,12 @@ export interface Sharing {
   claimEndpoints(limit: number): Promise<readonly string[]>;
   /** The processes that use the storage. */
   replicas(): Promise<readonly Replica[]>;
+}
+
+/** A task that this process has claimed. */
+export interface ClaimedTask extends TaskRecord {
+  /** `gone`: the process that worked on it has ended. `released`: it gave the task up. `due`: nobody worked on it. */
+  readonly reason: "gone" | "released" | "due";
 }
 
 export interface ClaimQuery {
