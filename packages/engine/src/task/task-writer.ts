@@ -10,9 +10,11 @@ import type {
   Backend,
   CommitResult,
   CommitStep,
+  LogPosition,
   NewPush,
   NewTask,
   Seq,
+  TaskRecord,
 } from "../log/backend.ts";
 import { SnapshotPolicy, type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
@@ -43,6 +45,10 @@ export interface AppendOptions {
   readonly wakeAt?: number | null;
   /** A push config sent with the message. */
   readonly push?: NewPush;
+  /** Whether this process works on the task from now on. */
+  readonly running?: boolean | undefined;
+  /** The mailbox entries that the events handle. */
+  readonly mailbox?: readonly string[];
 }
 
 /** Events that are waiting for one commit. Further events of the same run are added to it. */
@@ -53,6 +59,7 @@ interface Pending {
   status: CurrentStatus;
   bytes: number;
   wakeAt: number | null | undefined;
+  running: boolean | undefined;
 }
 
 export interface TaskWriterOptions {
@@ -63,6 +70,8 @@ export interface TaskWriterOptions {
   readonly listed: boolean;
   /** The wake time of the task. */
   readonly wakeAt?: number | undefined;
+  /** Whether the store has recorded that this process works on the task. Default false. */
+  readonly isRunning?: boolean;
   /** Absent for a task that is about to be created. */
   readonly snapshot?: TaskSnapshot;
   /** Called when a write failed. `isRetried` says whether it is tried again. */
@@ -99,6 +108,7 @@ export class TaskWriter {
   #queue: Pending[] = [];
   #current: Pending | undefined;
   #committing = false;
+  #isRunning: boolean;
   #isClosed = false;
   #uncommitted = { events: 0, bytes: 0 };
   #waitingForRoom: (() => void)[] = [];
@@ -109,6 +119,7 @@ export class TaskWriter {
     this.taskId = options.taskId;
     this.#epoch = options.epoch;
     this.#storedEpoch = options.epoch;
+    this.#isRunning = options.isRunning ?? false;
     this.#snapshot = options.snapshot;
     this.#status = options.status;
     this.#listed = options.listed;
@@ -169,6 +180,38 @@ export class TaskWriter {
     return isoTime(Math.max(now, this.#status.statusAt));
   }
 
+  /** Whether the store has recorded that this process works on the task. */
+  get isRunning(): boolean {
+    return this.#isRunning && !isTerminal(this.#status.state);
+  }
+
+  /** What this writer believes to be stored. */
+  get position(): LogPosition {
+    return { head: this.head, epoch: this.#storedEpoch };
+  }
+
+  /**
+   * Takes over what another process has written: the events after `head`, and the record that was
+   * read before them. Runs of this process can no longer write.
+   */
+  catchUp({ epoch, listed, wakeAt }: TaskRecord, entries: readonly LogEntry[]): void {
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#storedEpoch = epoch;
+    this.#isRunning = false;
+    this.#listed = listed;
+    this.#wakeAt = wakeAt;
+    this.#nextWake = wakeAt;
+    if (entries.length > 0) this.#publish(applyEntries(this.#snapshot, entries), entries);
+    this.#resetStatus();
+  }
+
+  /** Records that this process has claimed the task, with a new epoch. */
+  claimed(epoch: number): void {
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#storedEpoch = epoch;
+    this.#isRunning = true;
+  }
+
   /** Prevents all earlier runs from writing, and returns the epoch of the next one. */
   fence(): number {
     return ++this.#epoch;
@@ -203,6 +246,7 @@ export class TaskWriter {
       pending.wakeAt = options.wakeAt;
       this.#nextWake = options.wakeAt ?? undefined;
     }
+    if (options.running !== undefined) pending.running = options.running;
     for (const event of events) {
       const entry = this.#serializer.entry(event);
       pending.entries.push(entry);
@@ -217,7 +261,15 @@ export class TaskWriter {
   #enqueue(options: AppendOptions): Pending {
     const answer = Promise.withResolvers<CommitResult>();
     const status = this.#status;
-    const pending = { entries: [], options, answer, status, bytes: 0, wakeAt: undefined };
+    const pending: Pending = {
+      entries: [],
+      options,
+      answer,
+      status,
+      bytes: 0,
+      wakeAt: undefined,
+      running: undefined,
+    };
     this.#queue.push(pending);
     return pending;
   }
@@ -262,7 +314,8 @@ export class TaskWriter {
     for (const resolve of this.#waitingForRoom.splice(0)) resolve();
   }
 
-  async #commit({ entries, bytes, options, status, wakeAt }: Pending): Promise<CommitResult> {
+  async #commit(pending: Pending): Promise<CommitResult> {
+    const { entries, bytes, options, status, wakeAt, running } = pending;
     let seq = this.head;
     for (const entry of entries) entry.at(++seq);
     const next = applyEntries(this.#snapshot, entries);
@@ -281,6 +334,8 @@ export class TaskWriter {
       ...(snapshot && { snapshot }),
       ...(wakeAt !== undefined && { wakeAt }),
       ...(options.push && { push: options.push }),
+      ...(running !== undefined && { running }),
+      ...(options.mailbox && { mailbox: options.mailbox }),
     };
     const committed = await (options.insist === true
       ? this.#commitInsisting(step)
@@ -289,6 +344,7 @@ export class TaskWriter {
       this.#onStored();
       this.#listed = step.listed;
       this.#storedEpoch = step.epoch;
+      if (running !== undefined) this.#isRunning = running;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
     }
