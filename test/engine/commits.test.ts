@@ -106,11 +106,11 @@ describe("a commit that is held back", () => {
 });
 
 describe("a storage failure", () => {
-  test("rejects the message, and the retry creates the task", async () => {
+  test("rejects the message after a second attempt, and the retry creates the task", async () => {
     const { agent } = aStepwiseAgent();
     const backend = wrapBackend(createMemoryBackend());
     const engine = anEngine(agent, backend);
-    backend.failNext(1);
+    backend.failNext(2);
 
     await expect(tell(engine, "go", { messageId: "m1" })).rejects.toThrow("disk I/O error");
     const { live } = await tell(engine, "go", { messageId: "m1" });

@@ -55,6 +55,7 @@ const appends: fc.Arbitrary<CommitStep> = fc.record(
   {
     ...claims,
     epoch: fc.integer({ min: 1, max: 4 }),
+    after: fc.record({ head: fc.nat({ max: 6 }), epoch: fc.integer({ min: 1, max: 4 }) }),
     message: messages,
     snapshot: snapshots,
     wakeAt: fc.option(fc.nat({ max: 5 })),

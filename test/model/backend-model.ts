@@ -25,6 +25,21 @@ interface ModelTask {
 const ENDS: readonly TaskState[] = ["completed", "canceled", "failed", "rejected"];
 const BEGINNINGS: readonly TaskState[] = ["submitted", "unknown"];
 
+/** Whether the events of the step are in the log, where the step wants to append them. */
+function wasWritten({ log, epoch }: ModelTask, step: CommitStep): boolean {
+  const { after, events } = step;
+  if (after === undefined || events.length === 0 || step.epoch > epoch) return false;
+  const written = log.slice(after.head, after.head + events.length);
+  return events.length === written.length && events.every((event, n) => event === written[n]);
+}
+
+function isAtEnd({ log, epoch }: ModelTask, step: CommitStep): boolean {
+  const { after, events } = step;
+  if (after === undefined) return true;
+  const epochs = events.length === 0 ? [after.epoch, step.epoch] : [after.epoch];
+  return log.length === after.head && epochs.includes(epoch);
+}
+
 /** The simplest model of a backend: a list of events for each task. */
 export class BackendModel {
   readonly tasks = new Map<string, ModelTask>();
@@ -34,6 +49,9 @@ export class BackendModel {
   /** "misuse" if the backend rejects. */
   commit(step: CommitStep): CommitResult | "misuse" {
     const task = this.tasks.get(step.taskId);
+    if (task !== undefined && wasWritten(task, step)) {
+      return { kind: "committed", head: step.after!.head + step.events.length };
+    }
     const owner = step.create?.owner ?? task?.owner;
     const taken = step.message && this.#messages.get(`${owner} ${step.message.messageId}`);
     if (owner !== undefined && taken !== undefined) return { kind: "duplicate", ...taken };
@@ -41,7 +59,9 @@ export class BackendModel {
     if (step.create === undefined) {
       if (task === undefined) return { kind: "unknown" };
       if (ENDS.includes(task.state)) return { kind: "terminal", state: task.state };
-      if (step.epoch < task.epoch) return { kind: "stale", epoch: task.epoch };
+      if (step.epoch < task.epoch || !isAtEnd(task, step)) {
+        return { kind: "stale", epoch: task.epoch, head: task.log.length };
+      }
       if (BEGINNINGS.includes(step.state) && !BEGINNINGS.includes(task.state)) return "misuse";
     }
     const head = (task?.log.length ?? 0) + step.events.length;

@@ -48,7 +48,11 @@ describe("reopening", () => {
       taskId: "t1",
       digest: "d1",
     });
-    expect(await backend.commit({ ...step, epoch: 2 })).toEqual({ kind: "stale", epoch: 3 });
+    expect(await backend.commit({ ...step, epoch: 2 })).toEqual({
+      kind: "stale",
+      epoch: 3,
+      head: 2,
+    });
     expect(await backend.commit({ ...step, taskId: "t2" })).toEqual({
       kind: "terminal",
       state: "completed",

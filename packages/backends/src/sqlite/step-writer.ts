@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Seq } from "@convoke/engine";
 import { type StateRules, checkCommit, notOneLine, wakeAtAfter } from "@convoke/engine/backend";
+import { unpackLines } from "./front-coding.ts";
 import type { ContextWriter, IdScope, MessageWriter } from "./id-writers.ts";
 import type { PushWriter } from "./push-table.ts";
 import type { TaskCounts } from "./task-counts.ts";
@@ -24,6 +25,7 @@ export class StepWriter {
   readonly #pushes: PushWriter;
   readonly #counts: TaskCounts;
   readonly #findTask: StatementSync;
+  readonly #findSegments: StatementSync;
   readonly #insertTask: StatementSync;
   readonly #insertSegment: StatementSync;
   readonly #putSnapshot: StatementSync;
@@ -48,6 +50,9 @@ export class StepWriter {
         ifnull((SELECT max(last) FROM segments WHERE task = n), 0) AS head,
         ifnull((SELECT seq FROM snapshots WHERE task = n), 0) AS snapshotSeq
       FROM tasks WHERE task_id = ?`);
+    this.#findSegments = db.prepare(
+      "SELECT first, body FROM segments WHERE task = ? AND last > ? ORDER BY last",
+    );
     this.#insertTask = db.prepare(`
       INSERT INTO tasks (task_id, owner, context, agent, agent_id, epoch, state, status_at, created_at, listed, ended, wake_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
@@ -79,8 +84,9 @@ export class StepWriter {
       create?.unlessForgotten === true &&
       scope !== undefined &&
       this.#contexts.isForgotten(scope, create.contextId);
-    const refusal = checkCommit({ step, count, stored, taken, isForgotten }, this.#rules);
-    if (refusal !== undefined) return refusal;
+    const hasEvents = (after: Seq): boolean => this.#hasEvents(stored!, after, step);
+    const result = checkCommit({ step, count, stored, taken, isForgotten, hasEvents }, this.#rules);
+    if (result !== undefined) return result.kind === "committed" ? result.head : result;
 
     const task = stored === undefined ? this.#create(step) : this.#update(stored, step);
     if (step.message !== undefined) this.#messages.take(task, step, step.message);
@@ -118,6 +124,20 @@ export class StepWriter {
     if (task.unwritten === undefined) this.#appended.push(task);
     task.unwritten = task.unwritten === undefined ? body : `${task.unwritten}\n${body}`;
     task.head += count;
+  }
+
+  /** Whether the log has exactly the events of the step after a sequence. */
+  #hasEvents({ n }: CachedTask, after: Seq, { body, count }: SentStep): boolean {
+    this.flush();
+    const lines: string[] = [];
+    for (const row of this.#findSegments.iterate(n, after)) {
+      const { first, body: stored } = row as unknown as SegmentRow;
+      // A gap: compaction has removed events.
+      if (first > after + lines.length + 1) return false;
+      lines.push(...unpackLines(stored).slice(Math.max(0, after + 1 - first)));
+      if (lines.length >= count) break;
+    }
+    return unpackLines(body).every((line, index) => lines[index] === line);
   }
 
   #find(taskId: string): CachedTask | undefined {
@@ -201,6 +221,11 @@ function scopeOf(
 }
 
 type TaskRow = Omit<CachedTask, "listed" | "written" | "unwritten"> & { readonly listed: number };
+
+interface SegmentRow {
+  readonly first: Seq;
+  readonly body: string;
+}
 
 /** Whether the text has exactly `count` lines. */
 function hasLines(text: string, count: number): boolean {

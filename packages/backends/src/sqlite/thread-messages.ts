@@ -1,6 +1,7 @@
 import type { TaskState } from "@convoke/protocol";
 import type {
   AcceptedMessage,
+  LogPosition,
   NewPush,
   NewTask,
   PruneQuery,
@@ -30,6 +31,7 @@ export interface SentStep {
   readonly taskId: string;
   readonly create?: NewTask;
   readonly epoch: number;
+  readonly after?: LogPosition;
   readonly count: number;
   readonly body: string;
   readonly state: TaskState;

@@ -243,6 +243,7 @@ function toSent({
   create,
   perAgent,
   epoch,
+  after,
   events,
   state,
   statusAt,
@@ -260,6 +261,7 @@ function toSent({
     state,
     statusAt,
     listed,
+    ...(after && { after: { head: after.head, epoch: after.epoch } }),
   };
   const isPlain = create === undefined && message === undefined && snapshot === undefined;
   if (isPlain && wakeAt === undefined && push === undefined) return sent;

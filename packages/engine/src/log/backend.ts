@@ -13,8 +13,8 @@ export interface Backend {
    * not be applied resolves to a refusal; a duplicate takes precedence over all
    * other refusals. The promise rejects if the step is invalid (a state that
    * moves backwards, a task created twice) or if the storage failed. After a
-   * storage failure the step may or may not have been written: read the log to
-   * find out.
+   * storage failure the step may or may not have been written: commit it again
+   * to find out. A step with `after` is not written twice.
    */
   commit(step: CommitStep): Promise<CommitResult>;
 
@@ -44,6 +44,8 @@ export interface Backend {
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
+  /** Absent if only one process can use the storage at a time: then every task is its own. */
+  readonly sharing?: Sharing;
 
   /** Completes pending writes and releases the storage. Later calls reject. */
   close(): Promise<void>;
@@ -56,6 +58,12 @@ export interface CommitStep {
   readonly create?: NewTask;
   /** Identifies the run that writes. A lower epoch than the stored one is refused as stale; a higher one is stored. */
   readonly epoch: number;
+  /**
+   * What the writer believes to be stored. If the log has another end or the task another epoch,
+   * somebody else has written, and the step is refused as stale, unless it is this very step that
+   * was written. Default: the step is appended wherever the log ends, and never taken for a repetition.
+   */
+  readonly after?: LogPosition;
   /** The events in order, each serialized as JSON on one line. */
   readonly events: readonly string[];
   /** The state after the events, checked against the stored one: a terminal state is final. */
@@ -80,6 +88,19 @@ export interface CommitStep {
   readonly wakeAt?: number | null;
   /** A push config sent with the message of this step, stored in the same transaction. */
   readonly push?: NewPush;
+  /**
+   * Whether this process works on the task from now on. If absent, that does not change. The end of
+   * the task clears it. Only storage that processes share has a use for it.
+   */
+  readonly running?: boolean;
+  /** The ids of the mailbox entries that this step handles. They are removed with it. */
+  readonly mailbox?: readonly string[];
+}
+
+/** The end of a log, and the epoch of the run that wrote it. */
+export interface LogPosition {
+  readonly head: Seq;
+  readonly epoch: number;
 }
 
 export interface NewTask {
@@ -114,8 +135,8 @@ export type CommitResult =
   | { readonly kind: "committed"; readonly head: Seq }
   /** The messageId was used before: by which task, and with which digest. */
   | { readonly kind: "duplicate"; readonly taskId: string; readonly digest: string }
-  /** A newer run owns the task. */
-  | { readonly kind: "stale"; readonly epoch: number }
+  /** A newer run owns the task, or the log does not end where the step assumes. */
+  | { readonly kind: "stale"; readonly epoch: number; readonly head: Seq }
   /** The task has ended; nothing can be appended. */
   | { readonly kind: "terminal"; readonly state: TaskState }
   /** There is no such task. */
@@ -358,4 +379,86 @@ export interface RetentionStore {
   compact(taskId: string, snapshot: StoredSnapshot, keep?: readonly Seq[]): Promise<boolean>;
   /** Returns some unused disk space to the operating system. Resolves to false if there was none. */
   reclaim(): Promise<boolean>;
+}
+
+/**
+ * The part of a storage that several processes share. A task that an agent works on belongs to one
+ * process at a time, by a lease of that process; a task that waits belongs to none. Leases decide
+ * only who may try: what is written is decided by `CommitStep.after`.
+ */
+export interface Sharing {
+  /** Whether the lease of this process is valid, so that no other can have claimed its tasks. */
+  isHeld(): boolean;
+  /**
+   * Claims unfinished tasks of the given agents whose process is gone, which were released, or whose
+   * `wakeAt` has passed while nobody works on them. Each is given to one process, with a new epoch.
+   */
+  claim(query: ClaimQuery): Promise<readonly ClaimedTask[]>;
+  /**
+   * The same for one task that somebody wants something of, also if nobody works on it because it
+   * waits. Resolves to `undefined` if it has ended, or another process that lives works on it.
+   */
+  claimTask(taskId: string): Promise<ClaimedTask | undefined>;
+  /** Stores something for the process that works on the task. */
+  post(taskId: string, entry: NewMailboxEntry): Promise<PostResult>;
+  /** The mailbox entries of a task, oldest first. */
+  mailbox(taskId: string): Promise<readonly MailboxEntry[]>;
+  /** Calls `read` when there are mailbox entries for tasks of this process. Returns a function that stops it. */
+  onMailbox(read: (taskIds: readonly string[]) => void): () => void;
+  /** Calls `lost` when tasks of this process were claimed by another one. Returns a function that stops it. */
+  onLost(lost: (taskIds: readonly string[]) => void): () => void;
+  /** Gives up tasks of this process, so that others claim them at once. */
+  release(taskIds: readonly string[]): Promise<void>;
+  /** Resolves when everything that any process wrote before this time is stored, or after a short time. */
+  settled(at: number): Promise<void>;
+  /** Claims endpoints (of pushes) that no other process delivers to, at most this many; the result is all that this process has. */
+  claimEndpoints(limit: number): Promise<readonly string[]>;
+  /** The processes that use the storage. */
+  replicas(): Promise<readonly Replica[]>;
+}
+
+/** A task that this process has claimed. */
+export interface ClaimedTask extends TaskRecord {
+  /** `gone`: the process that worked on it has ended. `released`: it gave the task up. `due`: nobody worked on it. */
+  readonly reason: "gone" | "released" | "due";
+}
+
+export interface ClaimQuery {
+  /** The ids of the agents that this process serves. */
+  readonly agentIds: readonly string[];
+  /** Also claims waiting tasks whose `wakeAt` is at or before this time. */
+  readonly dueAt: number;
+  readonly limit: number;
+}
+
+/** A message to a task or a request to cancel it, for the process that works on the task. */
+export interface NewMailboxEntry {
+  readonly kind: "message" | "cancel";
+  /** What the engine needs to handle it, as JSON. The store does not interpret it. */
+  readonly json: string;
+  /** The message that the entry contains, so that a retry is recognized. */
+  readonly message?: AcceptedMessage;
+}
+
+export interface MailboxEntry extends NewMailboxEntry {
+  readonly id: string;
+}
+
+export type PostResult =
+  | { readonly kind: "posted"; readonly id: string }
+  | { readonly kind: "duplicate"; readonly taskId: string; readonly digest: string }
+  | { readonly kind: "terminal"; readonly state: TaskState }
+  | { readonly kind: "unknown" };
+
+/** A process that uses the storage. */
+export interface Replica {
+  readonly id: string;
+  readonly host: string;
+  readonly software: string;
+  readonly startedAt: number;
+  /** How long its lease is valid, in milliseconds from now. Negative: it is gone. */
+  readonly leaseMs: number;
+  /** How many tasks it works on. */
+  readonly running: number;
+  readonly isSelf: boolean;
 }

@@ -1,4 +1,4 @@
-import type { AcceptedMessage, CommitResult, Seq, StoredSnapshot } from "./backend.ts";
+import type { AcceptedMessage, CommitResult, LogPosition, Seq, StoredSnapshot } from "./backend.ts";
 import type { TaskState } from "@convoke/protocol";
 
 /**
@@ -31,6 +31,8 @@ interface StepCheck {
   readonly taken: TakenMessage | undefined;
   /** Whether the context of the new task has expired and the step set `unlessForgotten`. */
   readonly isForgotten: boolean;
+  /** Whether the log already has the events of the step after this sequence. Called only if another step was there first. */
+  readonly hasEvents: (after: Seq) => boolean;
 }
 
 /** The fields of a step that decide; backends differ in how they pass its events. */
@@ -38,6 +40,7 @@ interface CheckedStep {
   readonly taskId: string;
   readonly create?: unknown;
   readonly epoch: number;
+  readonly after?: LogPosition;
   readonly state: TaskState;
   readonly message?: AcceptedMessage;
   readonly snapshot?: StoredSnapshot;
@@ -51,29 +54,29 @@ interface StoredFacts {
 }
 
 /**
- * Returns why a step must not be applied, or `undefined` if it can be. All
- * backends share this function, so they cannot disagree.
+ * Returns the result of a step that must not be applied, or `undefined` if it can be.
+ * All backends share this function, so they cannot disagree.
  *
- * The order matters. A retried message joins its task even if the task has ended,
- * belongs to a newer run, or its context has expired, so duplicates come first.
- * Nothing follows the end of a task, whatever the epoch, so that comes second.
+ * The order matters. A step that was written already is committed, whatever happened
+ * since, so that comes first. A retried message joins its task even if the task has
+ * ended, belongs to a newer run, or its context has expired, so duplicates come next.
+ * Nothing follows the end of a task, whatever the epoch, so that comes third.
  */
-export function checkCommit(
-  { step, count, stored, taken, isForgotten }: StepCheck,
-  rules: StateRules,
-): Refusal | undefined {
+export function checkCommit(check: StepCheck, rules: StateRules): CommitResult | undefined {
+  const { step, count, stored, taken, isForgotten } = check;
+  const repeated = repeatedHead(check);
+  if (repeated !== undefined) return { kind: "committed", head: repeated };
   if (taken !== undefined) return { kind: "duplicate", taskId: taken.taskId, digest: taken.digest };
   if (step.create !== undefined) {
     if (stored !== undefined) throw new InvalidStepError(`task ${step.taskId} was created already`);
     if (isForgotten) return { kind: "forgotten" };
   } else {
     if (stored === undefined) return { kind: "unknown" };
-    if (rules.isTerminal(stored.state)) return { kind: "terminal", state: stored.state };
-    if (step.epoch < stored.epoch) return { kind: "stale", epoch: stored.epoch };
-    if (!rules.mayFollow(stored.state, step.state)) {
-      throw new InvalidStepError(
-        `task ${step.taskId} is ${stored.state} and cannot become ${step.state}`,
-      );
+    const { epoch, head, state } = stored;
+    if (rules.isTerminal(state)) return { kind: "terminal", state };
+    if (step.epoch < epoch || !isExpected(check, stored)) return { kind: "stale", epoch, head };
+    if (!rules.mayFollow(state, step.state)) {
+      throw new InvalidStepError(`task ${step.taskId} is ${state} and cannot become ${step.state}`);
     }
   }
   const head = (stored?.head ?? 0) + count;
@@ -83,6 +86,25 @@ export function checkCommit(
     );
   }
   return undefined;
+}
+
+/** Whether the log is as the writer believes. A step without events can be repeated: it writes the same again. */
+function isExpected({ step, count }: StepCheck, stored: StoredFacts): boolean {
+  const { after, epoch } = step;
+  if (after === undefined) return true;
+  const isSameEpoch = stored.epoch === after.epoch || (count === 0 && stored.epoch === epoch);
+  return isSameEpoch && stored.head === after.head;
+}
+
+/**
+ * The head after the step if it was written before: its writer did not learn of it, and tries
+ * again. An epoch alone does not tell, because two processes may have chosen the same one.
+ */
+function repeatedHead({ step, count, stored, hasEvents }: StepCheck): Seq | undefined {
+  if (stored === undefined || step.after === undefined || count === 0) return undefined;
+  const head = step.after.head + count;
+  const isPossible = step.epoch <= stored.epoch && head <= stored.head;
+  return isPossible && hasEvents(step.after.head) ? head : undefined;
 }
 
 /** Events are stored one per line, so a line break inside one would shift every later sequence. */

@@ -20,6 +20,7 @@ import {
   applyStep,
   compactLog,
   createTask,
+  hasEvents,
   headOf,
   readLog,
   toRecord,
@@ -93,8 +94,18 @@ class MemoryBackend implements Backend {
     const isForgotten =
       create?.unlessForgotten === true && this.#contexts.isForgotten(create, ofAgent);
     const count = step.events.length;
-    const refusal = checkCommit({ step, count, stored: facts, taken, isForgotten }, rules);
-    if (refusal !== undefined) return refusal;
+    const result = checkCommit(
+      {
+        step,
+        count,
+        stored: facts,
+        taken,
+        isForgotten,
+        hasEvents: (after) => hasEvents(stored!, after, step.events),
+      },
+      rules,
+    );
+    if (result !== undefined) return result;
 
     const task = stored ?? createTask(step);
     this.#tasks.set(step.taskId, task);

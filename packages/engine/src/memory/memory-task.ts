@@ -101,6 +101,15 @@ export function readLog(
   return early.length === 0 ? rest : [...early, ...rest];
 }
 
+/** Whether the log has exactly these events after a sequence. */
+export function hasEvents(task: MemoryTask, after: Seq, events: readonly string[]): boolean {
+  const stored = readLog(task, after, events.length);
+  return events.every((json, index) => {
+    const event = stored[index];
+    return event?.seq === after + index + 1 && event.json === json;
+  });
+}
+
 /** Removes all events except the last one and those to keep. They keep their sequence. */
 export function compactLog(task: MemoryTask, snapshot: StoredSnapshot, keep: readonly Seq[]): void {
   const kept = new Set(keep).add(headOf(task));

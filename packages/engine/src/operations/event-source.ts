@@ -168,6 +168,11 @@ export class LogReader {
     if (page.length === 0 && this.#cursor < end) {
       throw new A2AError("TaskNotFound", `task ${taskId} was deleted while it was read`);
     }
+    if (page[0] !== undefined && page[0].seq !== this.#cursor + 1) {
+      // The log was compacted meanwhile. The client reconnects, and gets the snapshot that replaced it.
+      this.#isEnded = true;
+      return [];
+    }
     return page.map(readEntry);
   }
 
@@ -185,7 +190,7 @@ export class LogReader {
     }
     const entries = count === page.length ? page : page.slice(0, count);
     this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
-    this.#isEnded = closes || (end !== undefined && this.#cursor >= end);
+    this.#isEnded ||= closes || (end !== undefined && this.#cursor >= end);
     // A reply is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
     const isReply = entries.at(-1)?.event.kind === "message";
     return this.#viewed(this.#inDialect(isReply ? entries.slice(-1) : entries));

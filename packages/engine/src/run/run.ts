@@ -349,6 +349,7 @@ export class Run {
       insist: true,
       listed: this.#announced,
       ...(wakeAt !== undefined && { wakeAt }),
+      running: isAtWork(events),
     });
     // Only once it is stored: a timer that fires earlier finds nothing.
     if (typeof wakeAt === "number") void committed.then(() => live.onWakeAt(wakeAt));
@@ -360,4 +361,20 @@ export class Run {
       if (kind !== "committed") this.#refused = true;
     });
   }
+}
+
+/**
+ * Whether the agent is at work after these events: not while it waits for an answer or a time, unless
+ * it watches for something itself. `undefined` if they do not tell.
+ */
+function isAtWork(events: readonly AgentEvent[]): boolean | undefined {
+  let atWork: boolean | undefined;
+  for (const event of events) {
+    if (event.kind === "internal:ask" && (event as InternalEvent)["isWatched"] === true)
+      return true;
+    if (event.kind === "status-update") {
+      atWork = !isInterrupted((event as StatusUpdateEvent).status.state);
+    } else if (event.kind === "internal:ask" || event.kind === "internal:sleep") atWork = false;
+  }
+  return atWork;
 }

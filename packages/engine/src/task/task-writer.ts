@@ -10,12 +10,15 @@ import type {
   Backend,
   CommitResult,
   CommitStep,
+  LogPosition,
   NewPush,
   NewTask,
   Seq,
+  TaskRecord,
 } from "../log/backend.ts";
 import { SnapshotPolicy, type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
+import { InvalidStepError } from "../log/check-commit.ts";
 import { isStorageFailure } from "../log/storage-failure.ts";
 import { isoTime } from "./task-clock.ts";
 import { type CurrentStatus, statusAfter } from "./status.ts";
@@ -42,6 +45,10 @@ export interface AppendOptions {
   readonly wakeAt?: number | null;
   /** A push config sent with the message. */
   readonly push?: NewPush;
+  /** Whether this process works on the task from now on. */
+  readonly running?: boolean | undefined;
+  /** The mailbox entries that the events handle. */
+  readonly mailbox?: readonly string[];
 }
 
 /** Events that are waiting for one commit. Further events of the same run are added to it. */
@@ -52,6 +59,7 @@ interface Pending {
   status: CurrentStatus;
   bytes: number;
   wakeAt: number | null | undefined;
+  running: boolean | undefined;
 }
 
 export interface TaskWriterOptions {
@@ -64,6 +72,8 @@ export interface TaskWriterOptions {
   readonly perAgent?: true;
   /** The wake time of the task. */
   readonly wakeAt?: number | undefined;
+  /** Whether the store has recorded that this process works on the task. Default false. */
+  readonly isRunning?: boolean;
   /** Absent for a task that is about to be created. */
   readonly snapshot?: TaskSnapshot;
   /** Called when a write failed. `isRetried` says whether it is tried again. */
@@ -87,6 +97,8 @@ export class TaskWriter {
   readonly #perAgent: true | undefined;
   #snapshot: TaskSnapshot | undefined;
   #epoch: number;
+  /** The epoch of the last step that was stored. */
+  #storedEpoch: number;
   #status: CurrentStatus;
   #listed: boolean;
   #wakeAt: number | undefined;
@@ -99,6 +111,7 @@ export class TaskWriter {
   #queue: Pending[] = [];
   #current: Pending | undefined;
   #committing = false;
+  #isRunning: boolean;
   #isClosed = false;
   #uncommitted = { events: 0, bytes: 0 };
   #waitingForRoom: (() => void)[] = [];
@@ -109,6 +122,8 @@ export class TaskWriter {
     this.#perAgent = options.perAgent;
     this.taskId = options.taskId;
     this.#epoch = options.epoch;
+    this.#storedEpoch = options.epoch;
+    this.#isRunning = options.isRunning ?? false;
     this.#snapshot = options.snapshot;
     this.#status = options.status;
     this.#listed = options.listed;
@@ -169,6 +184,38 @@ export class TaskWriter {
     return isoTime(Math.max(now, this.#status.statusAt));
   }
 
+  /** Whether the store has recorded that this process works on the task. */
+  get isRunning(): boolean {
+    return this.#isRunning && !isTerminal(this.#status.state);
+  }
+
+  /** What this writer believes to be stored. */
+  get position(): LogPosition {
+    return { head: this.head, epoch: this.#storedEpoch };
+  }
+
+  /**
+   * Takes over what another process has written: the events after `head`, and the record that was
+   * read before them. Runs of this process can no longer write.
+   */
+  catchUp({ epoch, listed, wakeAt }: TaskRecord, entries: readonly LogEntry[]): void {
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#storedEpoch = epoch;
+    this.#isRunning = false;
+    this.#listed = listed;
+    this.#wakeAt = wakeAt;
+    this.#nextWake = wakeAt;
+    if (entries.length > 0) this.#publish(applyEntries(this.#snapshot, entries), entries);
+    this.#resetStatus();
+  }
+
+  /** Records that this process has claimed the task, with a new epoch. */
+  claimed(epoch: number): void {
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#storedEpoch = epoch;
+    this.#isRunning = true;
+  }
+
   /** Prevents all earlier runs from writing, and returns the epoch of the next one. */
   fence(): number {
     return ++this.#epoch;
@@ -192,7 +239,7 @@ export class TaskWriter {
    */
   append(events: readonly AgentEvent[], options: AppendOptions): Promise<CommitResult> {
     if (options.epoch < this.#epoch) {
-      return Promise.resolve({ kind: "stale", epoch: this.#epoch });
+      return Promise.resolve({ kind: "stale", epoch: this.#epoch, head: this.head });
     }
     this.#status = statusAfter(this.#status, events);
     const last = this.#queue.at(-1);
@@ -203,6 +250,7 @@ export class TaskWriter {
       pending.wakeAt = options.wakeAt;
       this.#nextWake = options.wakeAt ?? undefined;
     }
+    if (options.running !== undefined) pending.running = options.running;
     for (const event of events) {
       const entry = this.#serializer.entry(event);
       pending.entries.push(entry);
@@ -217,7 +265,15 @@ export class TaskWriter {
   #enqueue(options: AppendOptions): Pending {
     const answer = Promise.withResolvers<CommitResult>();
     const status = this.#status;
-    const pending = { entries: [], options, answer, status, bytes: 0, wakeAt: undefined };
+    const pending: Pending = {
+      entries: [],
+      options,
+      answer,
+      status,
+      bytes: 0,
+      wakeAt: undefined,
+      running: undefined,
+    };
     this.#queue.push(pending);
     return pending;
   }
@@ -262,7 +318,8 @@ export class TaskWriter {
     for (const resolve of this.#waitingForRoom.splice(0)) resolve();
   }
 
-  async #commit({ entries, bytes, options, status, wakeAt }: Pending): Promise<CommitResult> {
+  async #commit(pending: Pending): Promise<CommitResult> {
+    const { entries, bytes, options, status, wakeAt, running } = pending;
     let seq = this.head;
     for (const entry of entries) entry.at(++seq);
     const next = applyEntries(this.#snapshot, entries);
@@ -272,6 +329,7 @@ export class TaskWriter {
     const step: CommitStep = {
       taskId: this.taskId,
       epoch: options.epoch,
+      after: { head: this.head, epoch: this.#storedEpoch },
       events: entries.map(({ json }) => json),
       ...status,
       listed: options.listed ?? this.#listed,
@@ -281,6 +339,8 @@ export class TaskWriter {
       ...(snapshot && { snapshot }),
       ...(wakeAt !== undefined && { wakeAt }),
       ...(options.push && { push: options.push }),
+      ...(running !== undefined && { running }),
+      ...(options.mailbox && { mailbox: options.mailbox }),
     };
     const committed = await (options.insist === true
       ? this.#commitInsisting(step)
@@ -288,47 +348,36 @@ export class TaskWriter {
     if (committed.kind === "committed") {
       this.#onStored();
       this.#listed = step.listed;
+      this.#storedEpoch = step.epoch;
+      if (running !== undefined) this.#isRunning = running;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
     }
     return committed;
   }
 
-  /** Rejects if the storage fails, unless the step was stored nevertheless. */
+  /** Rejects if the storage fails twice. The second attempt finds out whether the first one was stored nevertheless. */
   async #commitOnce(step: CommitStep): Promise<CommitResult> {
     try {
       return await this.#backend.commit(step);
     } catch (error) {
-      const head = await this.#storedHead();
-      const isStored = step.events.length > 0 && head === this.head + step.events.length;
-      if (isStored) return { kind: "committed", head };
+      if (error instanceof InvalidStepError) throw error;
+    }
+    try {
+      return await this.#backend.commit(step);
+    } catch (error) {
       if (isStorageFailure(error)) this.#onStorageError(error, false);
       throw error;
     }
   }
 
-  /** Retries until the storage works again. Each retry first checks whether the step was stored nevertheless. */
+  /** Retries until the storage works again. A step that was stored nevertheless is not written twice. */
   async #commitInsisting(step: CommitStep): Promise<CommitResult> {
-    const committed = await keepTrying(
-      async (isRetry) => {
-        const head = isRetry ? await this.#storedHead() : undefined;
-        const isStored = head === this.head + step.events.length;
-        return isStored ? { kind: "committed" as const, head } : this.#backend.commit(step);
-      },
-      {
-        isOver: () => this.#isClosed,
-        onError: (error) => this.#onStorageError(error, true),
-      },
-    );
-    return committed ?? { kind: "stale", epoch: this.#epoch };
-  }
-
-  async #storedHead(): Promise<Seq | undefined> {
-    try {
-      return (await this.#backend.tasks.get(this.taskId))?.head;
-    } catch {
-      return undefined;
-    }
+    const committed = await keepTrying(() => this.#backend.commit(step), {
+      isOver: () => this.#isClosed,
+      onError: (error) => this.#onStorageError(error, true),
+    });
+    return committed ?? { kind: "stale", epoch: this.#epoch, head: this.head };
   }
 
   /** Snapshot, tail and head change together, so that no reader sees one without the others. */
@@ -370,18 +419,16 @@ const WAIT_MS = { first: 50, longest: 2000 };
  * storage cannot work again.
  */
 export async function keepTrying<T>(
-  work: (isRetry: boolean) => Promise<T>,
+  work: () => Promise<T>,
   until: { readonly isOver: () => boolean; readonly onError: (error: unknown) => void },
 ): Promise<T | undefined> {
-  let isRetry = false;
   for (let wait = WAIT_MS.first; ; wait = Math.min(2 * wait, WAIT_MS.longest)) {
     try {
-      return await work(isRetry);
+      return await work();
     } catch (error) {
       if (until.isOver()) return undefined;
       until.onError(error);
       if (isStorageFailure(error) && error.isPermanent) return undefined;
-      isRetry = true;
       await sleep(wait);
       if (until.isOver()) return undefined;
     }

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { describeAgents } from "./backend-contract/agents.ts";
+import { describeAppending } from "./backend-contract/appending.ts";
 import { describeClosing } from "./backend-contract/closing.ts";
 import { describeCompaction } from "./backend-contract/compaction.ts";
 import { describeContexts } from "./backend-contract/contexts.ts";
@@ -24,6 +25,7 @@ export function describeBackend(name: string, open: OpenBackend): void {
     describeLog(open);
     describeWatching(open);
     describeFencing(open);
+    describeAppending(open);
     describeMessages(open);
     describeNeighbours(open);
     describeRecords(open);

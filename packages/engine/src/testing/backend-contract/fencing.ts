@@ -23,7 +23,7 @@ export function describeFencing(open: OpenBackend): void {
           }),
         );
 
-        expect(refused).toEqual({ kind: "stale", epoch: 3 });
+        expect(refused).toEqual({ kind: "stale", epoch: 3, head: 1 });
         expect(await wholeLog(backend, "t1")).toEqual([anEvent("t1 begins")]);
         expect(await backend.tasks.get("t1")).toEqual(before);
         const retried = await backend.commit(
@@ -47,6 +47,7 @@ export function describeFencing(open: OpenBackend): void {
         expect(await backend.commit(aStep("t1", { epoch: 6 }))).toEqual({
           kind: "stale",
           epoch: 7,
+          head: 1,
         });
         expect(await backend.commit(aStep("t1", { epoch: 7 }))).toEqual({
           kind: "committed",

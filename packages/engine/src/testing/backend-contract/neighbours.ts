@@ -37,7 +37,7 @@ export function describeNeighbours(open: OpenBackend): void {
           value({ kind: "committed", head: 1 }),
           value({ kind: "terminal", state: "completed" }),
           value({ kind: "committed", head: 2 }),
-          value({ kind: "stale", epoch: 4 }),
+          value({ kind: "stale", epoch: 4, head: 1 }),
           mistake,
           mistake,
           value({ kind: "duplicate", taskId: "new", digest: "d1" }),

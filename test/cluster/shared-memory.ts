@@ -1,0 +1,232 @@
+import { createMemoryBackend } from "@convoke/engine/memory";
+import { isTerminal } from "@convoke/protocol";
+import {
+  type Backend,
+  type ClaimQuery,
+  type ClaimedTask,
+  type CommitResult,
+  type CommitStep,
+  type MailboxEntry,
+  type NewMailboxEntry,
+  type PostResult,
+  type Replica,
+  type Seq,
+  type Sharing,
+  type StoredTask,
+  Watchers,
+} from "@convoke/engine";
+
+/** The replica that a task was released by, so that any other claims it. */
+const RELEASED = 0;
+
+/**
+ * A storage in memory that several engines of a test share, each through a backend of its own. It
+ * behaves like a database: a backend can lose its lease and go on, and hints can be lost.
+ */
+export class SharedMemory {
+  readonly inner = createMemoryBackend();
+  readonly runBy = new Map<string, number>();
+  readonly mailbox = new Map<string, MailboxEntry[]>();
+  readonly replicas: SharedBackend[] = [];
+  /** Whether replicas hear of each other's commits and mailbox entries at once. */
+  hasHints = true;
+  #entries = 0;
+
+  open(): SharedBackend {
+    const backend = new SharedBackend(this, this.replicas.length + 1);
+    this.replicas.push(backend);
+    return backend;
+  }
+
+  nextEntry(): string {
+    return `${++this.#entries}`;
+  }
+
+  isFree(taskId: string, claimer: number): boolean {
+    const by = this.runBy.get(taskId);
+    if (by === undefined || by === RELEASED || by === claimer) return true;
+    return !this.replicas[by - 1]!.isAlive;
+  }
+
+  /** Gives a task to a replica, with a new epoch. */
+  async take(task: StoredTask, replica: number): Promise<ClaimedTask | undefined> {
+    const { taskId, epoch, head, state, statusAt, listed } = task;
+    const before = this.runBy.get(taskId);
+    const lost = before === undefined || before === RELEASED ? undefined : before;
+    const step = { taskId, after: { head, epoch }, epoch: epoch + 1, events: [], state, statusAt };
+    const { kind } = await this.inner.commit({ ...step, listed });
+    if (kind !== "committed") return undefined;
+    this.runBy.set(taskId, replica);
+    if (lost !== undefined && lost !== replica) this.replicas[lost - 1]!.lose(taskId);
+    const reason = before === undefined ? "due" : before === RELEASED ? "released" : "gone";
+    return { ...task, epoch: epoch + 1, reason };
+  }
+
+  tell(tellOne: (replica: SharedBackend) => void, isHint = true): void {
+    if (isHint && !this.hasHints) return;
+    for (const replica of this.replicas) tellOne(replica);
+  }
+}
+
+/** One replica's view of the storage. */
+export class SharedBackend implements Backend {
+  readonly #shared: SharedMemory;
+  readonly #n: number;
+  readonly #watchers = new Watchers();
+  readonly #onMailbox = new Set<(taskIds: readonly string[]) => void>();
+  readonly #onLost = new Set<(taskIds: readonly string[]) => void>();
+  /** False after a crash, or while the process is paused for longer than its lease. */
+  isAlive = true;
+
+  constructor(shared: SharedMemory, n: number) {
+    this.#shared = shared;
+    this.#n = n;
+  }
+
+  get tasks(): Backend["tasks"] {
+    return this.#shared.inner.tasks;
+  }
+
+  get pushes(): Backend["pushes"] {
+    return this.#shared.inner.pushes;
+  }
+
+  get retention(): Backend["retention"] {
+    return this.#shared.inner.retention;
+  }
+
+  async commit(step: CommitStep): Promise<CommitResult> {
+    const { runBy, mailbox } = this.#shared;
+    const result = await this.#shared.inner.commit(step);
+    if (result.kind !== "committed") return result;
+    const { taskId, running, state } = step;
+    const taken = new Set(step.mailbox);
+    mailbox.set(
+      taskId,
+      (mailbox.get(taskId) ?? []).filter(({ id }) => !taken.has(id)),
+    );
+    if (running === true) {
+      const before = runBy.get(taskId);
+      runBy.set(taskId, this.#n);
+      if (before !== undefined && before !== RELEASED && before !== this.#n) {
+        this.#shared.replicas[before - 1]!.lose(taskId);
+      }
+    }
+    if (running === false || isTerminal(state)) runBy.delete(taskId);
+    if (isTerminal(state)) mailbox.delete(taskId);
+    this.#watchers.wake(taskId, result.head);
+    this.#shared.tell((replica) => replica !== this && replica.hear(taskId, result.head));
+    return result;
+  }
+
+  read(taskId: string, after: Seq, limit: number): ReturnType<Backend["read"]> {
+    return this.#shared.inner.read(taskId, after, limit);
+  }
+
+  watch(taskId: string, wake: (head: Seq) => void): () => void {
+    const stop = this.#watchers.watch(taskId, wake);
+    const poll = setInterval(() => {
+      void this.tasks.get(taskId).then((task) => task && wake(task.head));
+    }, 50).unref();
+    return () => {
+      clearInterval(poll);
+      stop();
+    };
+  }
+
+  hear(taskId: string, head: Seq): void {
+    this.#watchers.wake(taskId, head);
+  }
+
+  hearMailbox(taskId: string): void {
+    if (this.#shared.runBy.get(taskId) !== this.#n) return;
+    for (const read of this.#onMailbox) read([taskId]);
+  }
+
+  lose(taskId: string): void {
+    if (this.#shared.hasHints) for (const lost of this.#onLost) lost([taskId]);
+  }
+
+  async close(): Promise<void> {
+    this.isAlive = false;
+  }
+
+  readonly sharing: Sharing = {
+    isHeld: () => this.isAlive,
+    claim: (query) => this.#claim(query),
+    claimTask: async (taskId) => {
+      const task = await this.tasks.get(taskId);
+      if (task === undefined || isTerminal(task.state)) return undefined;
+      if (!this.#shared.isFree(taskId, this.#n)) return undefined;
+      return this.#shared.take(task, this.#n);
+    },
+    post: (taskId, entry) => this.#post(taskId, entry),
+    mailbox: async (taskId) => this.#shared.mailbox.get(taskId) ?? [],
+    onMailbox: (read) => {
+      this.#onMailbox.add(read);
+      const poll = setInterval(() => {
+        for (const [taskId, entries] of this.#shared.mailbox) {
+          if (entries.length > 0) this.hearMailbox(taskId);
+        }
+      }, 50).unref();
+      return () => {
+        clearInterval(poll);
+        this.#onMailbox.delete(read);
+      };
+    },
+    onLost: (lost) => {
+      this.#onLost.add(lost);
+      return () => this.#onLost.delete(lost);
+    },
+    release: async (taskIds) => {
+      for (const taskId of taskIds) {
+        if (this.#shared.runBy.get(taskId) === this.#n) this.#shared.runBy.set(taskId, RELEASED);
+      }
+    },
+    settled: async () => {},
+    claimEndpoints: async () => [],
+    replicas: async () =>
+      this.#shared.replicas.map((replica, index) => ({
+        id: `${index + 1}`,
+        host: "test",
+        software: "test",
+        startedAt: 0,
+        leaseMs: replica.isAlive ? 1000 : -1,
+        running: [...this.#shared.runBy.values()].filter((by) => by === index + 1).length,
+        isSelf: replica === this,
+      })) satisfies readonly Replica[],
+  };
+
+  async #claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
+    const claimed: ClaimedTask[] = [];
+    for (const { taskId } of await this.tasks.unfinished("", 1000)) {
+      if (claimed.length >= limit) break;
+      const task = await this.tasks.get(taskId);
+      if (task === undefined || !agentIds.includes(task.agentId ?? "")) continue;
+      const by = this.#shared.runBy.get(taskId);
+      const isDue = by === undefined && (task.wakeAt ?? Infinity) <= dueAt;
+      const isWanted = by !== undefined && by !== this.#n && this.#shared.isFree(taskId, this.#n);
+      if (!isDue && !isWanted) continue;
+      const taken = await this.#shared.take(task, this.#n);
+      if (taken !== undefined) claimed.push(taken);
+    }
+    return claimed;
+  }
+
+  async #post(taskId: string, entry: NewMailboxEntry): Promise<PostResult> {
+    const task = await this.tasks.get(taskId);
+    if (task === undefined) return { kind: "unknown" };
+    if (isTerminal(task.state)) return { kind: "terminal", state: task.state };
+    const entries = this.#shared.mailbox.get(taskId) ?? [];
+    const { message } = entry;
+    const earlier =
+      message && entries.find((other) => other.message?.messageId === message.messageId);
+    if (earlier?.message !== undefined) {
+      return { kind: "duplicate", taskId, digest: earlier.message.digest };
+    }
+    const id = this.#shared.nextEntry();
+    this.#shared.mailbox.set(taskId, [...entries, { ...entry, id }]);
+    this.#shared.tell((replica) => replica.hearMailbox(taskId));
+    return { kind: "posted", id };
+  }
+}
