@@ -7,6 +7,7 @@ import type { Logger } from "./logging/logger.ts";
 import { type PushOptions, PushService } from "./push/push-service.ts";
 import { ServedAgent } from "./run/agents.ts";
 import { Engine, type EngineOptions } from "./run/engine.ts";
+import { SharedTasks } from "./sharing/shared-tasks.ts";
 import { agentKey } from "./task/agent-key.ts";
 
 /** Creates an engine that does not recover the tasks of an earlier process. Enough for tests of single operations. */
@@ -57,17 +58,23 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     ...rest
   } = options;
   let push: PushService | undefined;
+  let shared: SharedTasks | undefined;
   const engine = createEngine({
     ...rest,
     backend,
     logger,
+    sharing: (own, sharing) => (shared = new SharedTasks(own, sharing)),
     ...(pushOptions !== false && {
       push: (own) => (push = new PushService(own, logger, pushOptions)),
     }),
   });
   try {
     const start = performance.now();
-    const recovered = await recover(engine, { resume: resumeOnStart !== false });
+    const recovered =
+      shared === undefined
+        ? await recover(engine, { resume: resumeOnStart !== false })
+        : NOTHING_RECOVERED;
+    shared?.start();
     const recoverySeconds = (performance.now() - start) / 1000;
     const stop = engine.metrics.collect((add) => {
       add("recoverySeconds", recoverySeconds);
@@ -84,7 +91,9 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
       recovered,
       async close({ drainMs = 0, beforeClose } = {}) {
         await engine.drain(drainMs);
+        const running = engine.tasks.running();
         engine.close();
+        await shared?.close(running);
         push?.close();
         await retention.close();
         await beforeClose?.();
@@ -98,6 +107,9 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     throw error;
   }
 }
+
+/** Of a shared storage: other processes may work on its tasks, and others are claimed one by one. */
+const NOTHING_RECOVERED: RecoveryReport = { resumed: 0, ended: 0, waiting: 0, others: [] };
 
 /** Closes the agents and then the backend of an engine that did not start. */
 export async function closeAgentsAndBackend(parts: {

@@ -20,6 +20,9 @@ export interface EndReason {
   readonly metadata: Metadata;
 }
 
+/** How often it is tried to end a task that other processes change at the same time. */
+const MAX_ATTEMPTS = 5;
+
 /** Ends a task from outside its run, which is aborted and can no longer write. */
 export async function endTask(
   engine: Engine,
@@ -27,8 +30,9 @@ export async function endTask(
   state: TaskState,
   reason?: EndReason,
 ): Promise<void> {
-  const { writer, run } = live;
-  if (!isTerminal(writer.nextState)) {
+  const { writer } = live;
+  for (let attempt = 1; !isTerminal(writer.nextState) && attempt <= MAX_ATTEMPTS; attempt++) {
+    const { run } = live;
     const epoch = writer.fence();
     // The metadata is also on the message: a task has no field for the metadata of its status.
     const message = reason && {
@@ -41,10 +45,15 @@ export async function endTask(
     });
     const committed = writer.append([ended], { epoch, insist: true, listed: true });
     run?.abort(new Error(`the task is ${state}`));
-    await committed;
+    // Another process may have changed the task since it was read.
+    if ((await committed).kind === "stale") await engine.tasks.refresh(live);
   }
-  await live.until(({ task }) => isTerminal(task.status.state));
+  await engine.tasks.until(live, hasEnded);
   live.detachRun();
+}
+
+function hasEnded({ task }: LiveTask): boolean {
+  return isTerminal(task.status.state);
 }
 
 /**
@@ -54,7 +63,7 @@ export async function endTask(
  */
 export async function cancelTask(engine: Engine, taskId: string, scope: TaskScope): Promise<Task> {
   const live = await engine.tasks.openFor(scope, taskId);
-  const canceled = cancel(engine, live).finally(() => engine.tasks.release(live));
+  const canceled = cancelAnywhere(engine, live).finally(() => engine.tasks.release(live));
   await engine.storage.orUnavailable(canceled, {
     taskId,
     detail: "the task is canceled as soon as it can be",
@@ -69,7 +78,21 @@ export async function cancelTask(engine: Engine, taskId: string, scope: TaskScop
 /** How long an agent may take to stop before its task is ended without it (G10: cancel always works). */
 const CANCEL_GRACE_MS = 500;
 
-async function cancel(engine: Engine, live: LiveTask): Promise<void> {
+/** Cancels a task in the process that works on it. */
+async function cancelAnywhere(engine: Engine, live: LiveTask): Promise<void> {
+  const { sharing, tasks } = engine;
+  const isElsewhere = live.writer.nextState === "working" && !tasks.isCurrent(live);
+  if (sharing === undefined || !isElsewhere) return cancelLive(engine, live);
+  const { kind } = await sharing.forward(live, { kind: "cancel", json: "{}" });
+  return kind === "claimed" ? cancelLive(engine, live) : tasks.until(live, hasEnded);
+}
+
+/** @param mailbox the entries of the mailbox that ask for it */
+export async function cancelLive(
+  engine: Engine,
+  live: LiveTask,
+  mailbox: readonly string[] = [],
+): Promise<void> {
   const { run, writer } = live;
   const { taskId } = writer;
   if (run === undefined && !isTerminal(writer.nextState)) await abandonTask(engine, live);
@@ -77,7 +100,8 @@ async function cancel(engine: Engine, live: LiveTask): Promise<void> {
     const epoch = run.epoch;
     live.markCanceled();
     const { listed } = writer;
-    await writer.append([{ kind: ENGINE_EVENTS.cancel, taskId }], { epoch, listed, insist: true });
+    const canceled = { kind: ENGINE_EVENTS.cancel, taskId };
+    await writer.append([canceled], { epoch, listed, insist: true, mailbox });
     run.abort(new Error(`task ${taskId} was canceled`));
     await Promise.race([run.ended, sleep(CANCEL_GRACE_MS, undefined, { ref: false })]);
   }

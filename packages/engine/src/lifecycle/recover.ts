@@ -7,8 +7,9 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { BackoffOptions } from "@convoke/protocol/internal";
-import type { TaskRecord } from "../log/backend.ts";
-import { type EndReason, abandonTask, abandonTurn, endTask } from "./end-task.ts";
+import type { ClaimedTask, TaskRecord } from "../log/backend.ts";
+import type { WakingTask } from "../run/wake-timer.ts";
+import { type EndReason, abandonTask, abandonTurn, cancelLive, endTask } from "./end-task.ts";
 import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
 import type { TaskScope } from "../run/live-tasks.ts";
@@ -23,7 +24,7 @@ const PAGE = 256;
 /** How often a turn is started again that made no progress before its process ended. */
 const MAX_CRASHES = 5;
 
-const CRASH_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
+export const CRASH_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 
 /** What happened to the unfinished tasks of an earlier process, or of an agent that was added. */
 export interface RecoveryReport {
@@ -118,7 +119,36 @@ async function takeOver(
   const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
   const live = engine.tasks.openSnapshot(record, snapshot);
   try {
-    return await decide(engine, live, { record, log, ...how });
+    const isAfterCrash = engine.backend.isAfterCrash === true;
+    return await decide(engine, live, { record, log, isAfterCrash, ...how });
+  } finally {
+    engine.tasks.release(live);
+  }
+}
+
+/**
+ * Takes over a task that this process has claimed from another one.
+ *
+ * @param cancels entries of its mailbox that ask to cancel it
+ */
+export async function takeOverClaimed(
+  engine: Engine,
+  claimed: ClaimedTask,
+  { queue, cancels }: { readonly queue: AttemptQueue; readonly cancels: readonly string[] },
+): Promise<void> {
+  const live = await engine.tasks.openClaimed(claimed);
+  const { writer } = live;
+  try {
+    if (cancels.length > 0) return await cancelLive(engine, live, cancels);
+    if (claimed.reason === "due") await wake(engine, live, engine.now());
+    else {
+      const { log } = await readTurnLog(engine.backend, claimed.taskId);
+      const isAfterCrash = claimed.reason === "gone";
+      await decide(engine, live, { record: claimed, log, queue, isAfterCrash, resume: true });
+    }
+    if (live.run !== undefined || live.isQueued || isTerminal(writer.nextState)) return;
+    // It waits, which needs no process.
+    await writer.append([], { epoch: writer.epoch, insist: true, running: false });
   } finally {
     engine.tasks.release(live);
   }
@@ -132,9 +162,11 @@ async function decide(
     readonly log: TurnLog;
     readonly queue: AttemptQueue;
     readonly resume: boolean;
+    /** Whether the process that worked on it ended without stopping. */
+    readonly isAfterCrash: boolean;
   },
 ): Promise<Outcome> {
-  const { record, log, queue, resume } = facts;
+  const { record, log, queue, resume, isAfterCrash } = facts;
   if (log.isCanceled) {
     abandonTurn(engine, live, log);
     await endTask(engine, live, "canceled");
@@ -152,7 +184,7 @@ async function decide(
     return "ended";
   }
   if (!resume) return "waiting";
-  const crashes = log.crashes + (engine.backend.isAfterCrash === true ? 1 : 0);
+  const crashes = log.crashes + (isAfterCrash ? 1 : 0);
   if (crashes > MAX_CRASHES) {
     const text = `The server ended ${crashes} times while the agent was working on this task.`;
     await endTask(engine, live, "failed", { text, metadata: { reason: "crashed", crashes } });
@@ -214,7 +246,7 @@ export async function resumePausedTask(
  * of its sleep. The first change of state wins; an answer in the same millisecond
  * either came before, or comes too late.
  */
-export async function wakeTask(engine: Engine, record: TaskRecord, at: number): Promise<void> {
+export async function wakeTask(engine: Engine, record: WakingTask, at: number): Promise<void> {
   const live = await engine.tasks.open(record);
   try {
     await wake(engine, live, at);
@@ -306,7 +338,12 @@ async function resume(
   const { writer, deadline, run } = live;
   const parked = run?.isParked === true ? run : undefined;
   const epoch = parked?.epoch ?? writer.fence();
-  const committed = await writer.append(events, { epoch, insist: true, wakeAt: deadline ?? null });
+  const committed = await writer.append(events, {
+    epoch,
+    insist: true,
+    wakeAt: deadline ?? null,
+    running: true,
+  });
   if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   if (committed.kind !== "committed") return;
   if (parked === undefined) await engine.keepTrying(writer, () => resumeTask(engine, live, epoch));

@@ -46,6 +46,8 @@ export interface Incoming extends Sender {
   readonly isRetryable?: boolean | undefined;
   /** Creates the push config sent with the message, for the task and the events after a position of its log. */
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
+  /** The mailbox entry in which another process has passed the message on. */
+  readonly mailboxId?: string | undefined;
   /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
   readonly newTaskId?: string | undefined;
 }
@@ -126,6 +128,7 @@ async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<Ac
         listed: announced,
         ...(live.deadline !== undefined && { wakeAt: live.deadline }),
         ...(push && { push }),
+        running: true,
       },
     );
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
@@ -178,15 +181,33 @@ async function continueTask(
     if (message.contextId !== undefined && message.contextId !== live.contextId) {
       throw invalidParams("message.contextId", `is not the context of task ${taskId}`);
     }
-    await untilSuspended(live);
-    await definition.beforeAccept?.(live.task);
-    if (incoming.isRetryable !== false) {
-      // The same message may be arriving already: then this one is a retry of it.
-      while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+    for (let attempt = 1; ; attempt++) {
+      await untilSuspended(live);
+      await definition.beforeAccept?.(live.task);
+      if (incoming.isRetryable !== false) {
+        // The same message may be arriving already: then this one is a retry of it.
+        while (live.arriving.has(message.messageId)) await live.arriving.get(message.messageId);
+      }
+      try {
+        return await receive(engine, live, incoming);
+      } catch (error) {
+        // Another process was faster: look again at what the task waits for now.
+        if (!(error instanceof TaskMoved) || attempt === MAX_ATTEMPTS) throw error;
+        await engine.tasks.refresh(live);
+      }
     }
-    return await receive(engine, live, incoming);
   } finally {
     engine.tasks.release(live);
+  }
+}
+
+/** How often a message is tried on a task that other processes change at the same time. */
+const MAX_ATTEMPTS = 5;
+
+/** Another process has changed the task since it was read. */
+class TaskMoved extends A2AError {
+  constructor(taskId: string) {
+    super("Unavailable", `task ${taskId} is being changed by others; send the same message again`);
   }
 }
 
@@ -202,7 +223,7 @@ async function untilSuspended({ run, writer }: LiveTask): Promise<void> {
   await Promise.race([run.idle(), sleep(SUSPEND_MS, undefined, { ref: false })]);
 }
 
-function receive(
+export function receive(
   engine: Engine,
   live: LiveTask,
   incoming: AddressedMessage,
@@ -217,7 +238,9 @@ function receive(
   const isWelcome = nextState === "working" && live.requireAgent().info.takesMessages;
   if (!isWelcome)
     return refuse(engine, live, { incoming, error: takesNoMessage(taskId, nextState) });
-  return arriving(live, message, deliverToWorking(engine, live, incoming));
+  const isHere = engine.sharing === undefined || engine.tasks.isCurrent(live);
+  const deliver = isHere ? deliverToWorking : forwardToWorking;
+  return arriving(live, message, deliver(engine, live, incoming));
 }
 
 /** Rejects a message that the task does not wait for, with the error of the agent if it throws one. */
@@ -285,6 +308,8 @@ async function answer(
     ...recordedId(incoming, stored),
     wakeAt: deadline ?? null,
     ...(push && { push }),
+    running: true,
+    ...mailboxOf(given),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
   if (approvals.length > 0) auditAnswer(engine, received, { approvals, caller: incoming.caller });
@@ -340,11 +365,31 @@ async function deliverToWorking(
     epoch: writer.epoch,
     ...recordedId(incoming, incoming.message),
     ...(push && { push }),
+    ...mailboxOf(incoming),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
   if (push !== undefined) engine.startPush(writer.taskId, push);
   inbox.put(received, committed.head);
   return { live, after };
+}
+
+/** Passes a message to an agent that works in another process. */
+async function forwardToWorking(
+  engine: Engine,
+  live: LiveTask,
+  incoming: AddressedMessage,
+): Promise<AcceptedTask> {
+  const { writer } = live;
+  const { message, caller, extensions, trace, isRetryable = true } = incoming;
+  const after = writer.head;
+  const push = incoming.push?.(writer.taskId, after);
+  const sent = { message, caller, trace, isRetryable, push, extensions: [...(extensions ?? [])] };
+  const entry = { json: JSON.stringify(sent), ...recordedId(incoming, message) };
+  const forwarded = await engine.sharing!.forward(live, { kind: "message", ...entry });
+  if (forwarded.kind === "duplicate") return joinTask(engine, incoming, forwarded);
+  if (forwarded.kind === "claimed") throw new TaskMoved(writer.taskId);
+  if (live.hasReceived(message)) return { live, after };
+  throw takesNoMessage(writer.taskId, writer.nextState);
 }
 
 /** A message that the task has received before: nothing is appended, whatever happened since (G6). */
@@ -357,6 +402,7 @@ async function joinRetried(
   const committed = await writer.append([], {
     epoch: writer.epoch,
     ...recordedId(incoming, incoming.message),
+    ...mailboxOf(incoming),
   });
   return joinOrRefuse(engine, live, { incoming, committed });
 }
@@ -405,7 +451,14 @@ function joinOrRefuse(
   }: { readonly incoming: AddressedMessage; readonly committed: CommitResult },
 ): Promise<AcceptedTask> {
   if (committed.kind === "duplicate") return joinTask(engine, incoming, committed);
+  if (committed.kind === "stale" && engine.sharing !== undefined) {
+    throw new TaskMoved(writer.taskId);
+  }
   throw takesNoMessage(writer.taskId, writer.nextState);
+}
+
+function mailboxOf({ mailboxId }: Incoming): { readonly mailbox?: readonly string[] } {
+  return mailboxId === undefined ? {} : { mailbox: [mailboxId] };
 }
 
 /** The message with the ids of its task and context. */

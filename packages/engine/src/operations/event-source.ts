@@ -156,7 +156,7 @@ export class LogReader {
   /** Events in the memory of the open task. If the task was closed since, there may be newer ones in the store. */
   #fromMemory(): readonly LogEntry[] | undefined {
     const { engine, taskId, live } = this.#source;
-    const current = engine.tasks.get(taskId);
+    const current = engine.tasks.current(taskId);
     const entries = (current ?? live)?.writer.tail.after(this.#cursor, PAGE);
     return entries?.length === 0 && current === undefined ? undefined : entries;
   }

@@ -11,6 +11,7 @@ import {
 } from "@convoke/protocol";
 import { type AcceptedTask, acceptMessage } from "../messages/accept-message.ts";
 import { checkMessageSize } from "../task/limits.ts";
+import type { Engine } from "../run/engine.ts";
 import { type LiveTask, isDecided, isSettled } from "../run/live-task.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./call.ts";
@@ -32,7 +33,7 @@ export async function sendMessage(
   const live = await engine.tasks.holdAgain(accepted.live);
   try {
     const settled = settledOrStopping(
-      request.blocking ? live.until(isSettled) : untilDecided(live),
+      request.blocking ? engine.tasks.until(live, isSettled) : untilDecided(engine, live),
       call,
     );
     await engine.storage.orUnavailable(settled, {
@@ -59,8 +60,8 @@ const DECISION_MS = 50;
  * An agent may reply without a task, which only its first event shows. If there is none for some
  * time, it is a task: the caller asked not to wait (1.0 §3.2.2).
  */
-async function untilDecided(live: LiveTask): Promise<void> {
-  const decided = live.until(isDecided);
+async function untilDecided(engine: Engine, live: LiveTask): Promise<void> {
+  const decided = engine.tasks.until(live, isDecided);
   if (isDecided(live)) return decided;
   await Promise.race([decided, sleep(DECISION_MS, undefined, { ref: false })]);
   if (!isDecided(live)) live.run?.announce();

@@ -46,7 +46,7 @@ export async function subscribeToTask(
     agent,
     taskId,
     owner: caller.owner,
-    live: engine.tasks.get(taskId),
+    live: engine.tasks.current(taskId),
     ...(ended && { end: head }),
     ...(view && { view }),
     // A question before the head was answered, so it does not end the stream.

@@ -53,7 +53,7 @@ export async function readTask(
   { taskId, historyLength }: GetTaskRequest,
   { engine, caller, owners, agent }: OwnersCall,
 ): Promise<{ readonly task: Task; readonly owner: string }> {
-  const live = engine.tasks.get(taskId);
+  const live = engine.tasks.current(taskId);
   const owner = live?.owner ?? (await engine.backend.tasks.get(taskId))?.owner;
   const isMeant = owner !== undefined && owners?.(owner) === true;
   const subject = isMeant ? { owner } : caller;

@@ -318,7 +318,7 @@ async function readLog(
   taskId: string,
   { after, limit }: { readonly after: Seq; readonly limit: number },
 ): Promise<readonly LogEntry[]> {
-  const remembered = engine.tasks.get(taskId)?.writer.tail.after(after, limit);
+  const remembered = engine.tasks.current(taskId)?.writer.tail.after(after, limit);
   if (remembered !== undefined) return remembered;
   return (await engine.backend.read(taskId, after, limit)).map(readEntry);
 }

@@ -17,8 +17,17 @@ import {
 import { setTimeout as sleep } from "node:timers/promises";
 import { Audit } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
-import { WakeTimer } from "./wake-timer.ts";
-import type { Backend, ContextQuery, NewPush, PushRecord, TaskRecord } from "../log/backend.ts";
+import { WakeTimer, type WakingTask } from "./wake-timer.ts";
+import type {
+  Backend,
+  ContextQuery,
+  NewMailboxEntry,
+  NewPush,
+  PostResult,
+  PushRecord,
+  Sharing,
+  TaskRecord,
+} from "../log/backend.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
 import { LimitError, type Limits, OpenStreams, OpenTasks, resolveLimits } from "../task/limits.ts";
@@ -50,6 +59,20 @@ export interface PushRules {
   /** Called when a config is deleted: nothing more is delivered for it. */
   deleted(taskId: string, id: string): void;
 }
+
+/** Passes messages and cancels to the process that works on a task. Implemented by `SharedTasks`. */
+export interface SharingRules {
+  /**
+   * Resolves when the process that works on the task has handled the entry, or has refused it. If
+   * there is no such process, this one takes the task over and the entry is still to be handled.
+   */
+  forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded>;
+}
+
+/** What became of an entry for another process. */
+export type Forwarded =
+  | { readonly kind: "handled" | "claimed" }
+  | Exclude<PostResult, { readonly kind: "posted" }>;
 
 export interface EngineOptions {
   /**
@@ -88,8 +111,10 @@ export interface EngineOptions {
   readonly emptyTaskMs?: number | undefined;
   /** Creates the service that delivers push notifications. Without it nothing is pushed. */
   readonly push?: (engine: Engine) => PushRules;
+  /** Creates what works together with other processes, if the storage is shared. */
+  readonly sharing?: (engine: Engine, sharing: Sharing) => SharingRules;
   /** Handles a due task: its deadline, the end of its wait for an answer, or the end of its sleep. */
-  readonly wake: (engine: Engine, record: TaskRecord, at: number) => Promise<void>;
+  readonly wake: (engine: Engine, record: WakingTask, at: number) => Promise<void>;
 }
 
 /**
@@ -112,6 +137,8 @@ export class Engine {
   readonly openStreams: OpenStreams;
   /** Absent if this engine delivers no push notifications. */
   readonly pushRules: PushRules | undefined;
+  /** Absent if no other process uses the storage. */
+  readonly sharing: SharingRules | undefined;
   /** Whether clients can stream answers. */
   readonly streams: boolean;
   /** Whether a repeated messageId is a retry for every caller. */
@@ -155,13 +182,15 @@ export class Engine {
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));
     this.wakeTimer = new WakeTimer({
-      tasks: options.backend.tasks,
+      tasks: options.backend.sharing === undefined ? options.backend.tasks : this.tasks,
       now: this.now,
       isOwn: (record) => this.agents.of(record) !== undefined,
       wake: (record, at) => options.wake(this, record, at),
       onError: (error) => this.logger.error("a timer failed, trying again", { error }),
     });
     this.pushRules = options.push?.(this);
+    const { sharing } = options.backend;
+    this.sharing = sharing && options.sharing?.(this, sharing);
     const stop = this.metrics.collect((add) => {
       add("openStreams", this.openStreams.total);
       add("tasksUnfinished", this.openTasks.total);

@@ -1,11 +1,29 @@
-import { A2AError, type TaskState, isInterrupted, isTerminal } from "@convoke/protocol";
-import type { Backend, Seq, StoredTask, TaskRecord } from "../log/backend.ts";
+import {
+  A2AError,
+  ServerStopping,
+  type TaskState,
+  isInterrupted,
+  isTerminal,
+} from "@convoke/protocol";
+import type {
+  Backend,
+  LogPosition,
+  Seq,
+  StoredTask,
+  TaskRecord,
+  WakePosition,
+} from "../log/backend.ts";
+import type { WakingTask } from "./wake-timer.ts";
+import { type LogEntry, readEntry } from "../log/log-entry.ts";
 import { taskDeadline } from "../task/task-clock.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Agents, ServedAgent } from "./agents.ts";
 import { LiveTask, type LiveTaskOptions } from "./live-task.ts";
 import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
 import { TaskWriter, type TaskWriterOptions } from "../task/task-writer.ts";
+
+/** How many events are read at a time. */
+const PAGE = 256;
 
 /** Maximum number of open tasks that wait for their caller. */
 const MAX_WAITING = 1000;
@@ -55,7 +73,7 @@ export class LiveTasks {
   /** The current snapshot of a task within the scope. */
   async find(taskId: string, scope: TaskScope): Promise<Found> {
     const live = this.#visible(taskId, scope);
-    if (live !== undefined) {
+    if (live !== undefined && this.isCurrent(live)) {
       const { task, head, size } = live.writer;
       return { task, head, size, oldest: live.oldest };
     }
@@ -73,17 +91,48 @@ export class LiveTasks {
     throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
   }
 
-  /** The task if it is open: readers then use its memory instead of the store. */
+  /** The task if it is open. */
   get(taskId: string): LiveTask | undefined {
     return this.#live.get(taskId);
+  }
+
+  /** The task if it is open and nobody else can have changed it: readers then use its memory instead of the store. */
+  current(taskId: string): LiveTask | undefined {
+    const live = this.#live.get(taskId);
+    return live !== undefined && this.isCurrent(live) ? live : undefined;
+  }
+
+  /**
+   * Whether what is in memory is what is stored. Always, unless processes share the storage: then
+   * only while this one works on the task and has a valid lease.
+   */
+  isCurrent({ writer }: LiveTask): boolean {
+    const { sharing } = this.#options.backend;
+    return sharing === undefined || (writer.isRunning && sharing.isHeld());
   }
 
   values(): Iterable<LiveTask> {
     return this.#live.values();
   }
 
+  /** The ids of the tasks that this process works on, as the store has recorded. */
+  running(): readonly string[] {
+    return Array.from(this.#live.values(), ({ writer }) => writer)
+      .filter(({ isRunning }) => isRunning)
+      .map(({ taskId }) => taskId);
+  }
+
   clear(): void {
     this.#live.clear();
+  }
+
+  /** The open tasks that have a wake time, earliest first, as `TaskIndex.waking` of the store. */
+  async waking(limit: number, after?: WakePosition): Promise<readonly WakingTask[]> {
+    return Array.from(this.#live.values(), toWaking)
+      .filter((task): task is WakingTask & WakePosition => task.wakeAt !== undefined)
+      .filter((task) => after === undefined || byWakeTime(after, task) < 0)
+      .toSorted(byWakeTime)
+      .slice(0, limit);
   }
 
   /** Opens a task that is about to be created. */
@@ -101,10 +150,10 @@ export class LiveTasks {
     return this.#admit(writer, { ...facts, agentName: agent.info.name, oldest: 0 });
   }
 
-  /** Opens and holds a task within the scope. A task that is already open is not looked up in the store. */
+  /** Opens and holds a task within the scope. A task that is open and current is not looked up in the store. */
   async openFor(scope: TaskScope, taskId: string): Promise<LiveTask> {
     const held = this.#visible(taskId, scope);
-    return held === undefined ? this.open(await this.record(taskId, scope)) : this.hold(held);
+    return held === undefined ? this.open(await this.record(taskId, scope)) : this.#holdFresh(held);
   }
 
   /** The task if it is open, stored and within the scope. */
@@ -115,9 +164,9 @@ export class LiveTasks {
   }
 
   /** Opens and holds a task. Call `release` afterwards. */
-  async open({ taskId }: TaskRecord): Promise<LiveTask> {
+  async open({ taskId }: Pick<TaskRecord, "taskId">): Promise<LiveTask> {
     const held = this.#live.get(taskId);
-    if (held !== undefined) return this.hold(held);
+    if (held !== undefined) return this.#holdFresh(held);
     // Concurrent callers share one read, so that none of them opens a task that another has changed since.
     const reading = this.#reading.get(taskId) ?? this.#read(taskId);
     this.#reading.set(taskId, reading);
@@ -133,7 +182,73 @@ export class LiveTasks {
   async #read(taskId: string): Promise<{ record: TaskRecord; snapshot: TaskSnapshot }> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record === undefined) throw new Error(`task ${taskId} is not in the store any more`);
-    return { record, snapshot: await loadTask(this.#options.backend, record) };
+    return { record, snapshot: await loadTask(this.#options.backend, record, record.head) };
+  }
+
+  /** Opens and holds a task that this process has claimed. */
+  async openClaimed(claimed: TaskRecord): Promise<LiveTask> {
+    const live = await this.open(claimed);
+    live.writer.claimed(claimed.epoch);
+    return live;
+  }
+
+  async #holdFresh(live: LiveTask): Promise<LiveTask> {
+    this.hold(live);
+    try {
+      await this.refresh(live);
+      return live;
+    } catch (error) {
+      this.release(live);
+      throw error;
+    }
+  }
+
+  /**
+   * Brings an open task up to date with what other processes have written. If they have, its run in
+   * this process is aborted without ending the task: another one works on it.
+   */
+  async refresh(live: LiveTask): Promise<void> {
+    const { writer } = live;
+    while (!this.isCurrent(live)) {
+      await writer.settled;
+      const before = writer.position;
+      if (before.head === 0) return;
+      const record = await this.#options.backend.tasks.get(writer.taskId);
+      if (record === undefined || isAt(record, before)) return;
+      const entries = await this.#entriesBetween(writer.taskId, before.head, record.head);
+      // Only if nothing was written here meanwhile: the record would be older than that.
+      if (writer.settled !== undefined || !isAt(before, writer.position)) continue;
+      const { run } = live;
+      live.detachRun();
+      run?.abort(new ServerStopping());
+      writer.catchUp(record, entries);
+      return;
+    }
+  }
+
+  async #entriesBetween(taskId: string, after: Seq, head: Seq): Promise<readonly LogEntry[]> {
+    const entries: LogEntry[] = [];
+    while (after + entries.length < head) {
+      const from = after + entries.length;
+      const page = await this.#options.backend.read(taskId, from, Math.min(PAGE, head - from));
+      if (page.length === 0) break;
+      entries.push(...page.map(readEntry));
+    }
+    return entries;
+  }
+
+  /** Resolves when the condition is true: immediately, or after a commit of this or another process. */
+  async until(live: LiveTask, condition: (live: LiveTask) => boolean): Promise<void> {
+    const { backend } = this.#options;
+    if (backend.sharing === undefined || condition(live)) return live.until(condition);
+    const refresh = (): void => void this.refresh(live).catch(() => undefined);
+    const stop = backend.watch(live.writer.taskId, refresh);
+    try {
+      refresh();
+      await live.until(condition);
+    } finally {
+      stop();
+    }
   }
 
   /** Opens and holds a task whose log has been read already. */
@@ -158,7 +273,8 @@ export class LiveTasks {
   /** Holds a task that was open before; opens it again if it was closed since. */
   async holdAgain(live: LiveTask): Promise<LiveTask> {
     const { taskId, nextState } = live.writer;
-    if (this.#live.get(taskId) === live || isTerminal(nextState)) return this.hold(live);
+    if (isTerminal(nextState)) return this.hold(live);
+    if (this.#live.get(taskId) === live) return this.#holdFresh(live);
     return this.open(await this.record(taskId, live));
   }
 
@@ -214,6 +330,10 @@ export class LiveTasks {
       onStorageError: (error, isRetried) =>
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
+      onStale: () => {
+        const live = this.#live.get(facts.taskId);
+        if (live !== undefined) void this.refresh(live).catch(() => undefined);
+      },
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
     });
   }
@@ -230,6 +350,24 @@ interface Found extends TaskSnapshot {
   readonly oldest: Seq;
 }
 
+function toWaking({ writer, agent, agentName }: LiveTask): WakingTask {
+  const { taskId, nextWake: wakeAt } = writer;
+  return {
+    taskId,
+    agent: agentName,
+    ...(agent && { agentId: agent.id }),
+    ...(wakeAt !== undefined && { wakeAt }),
+  };
+}
+
+function byWakeTime(one: WakePosition, other: WakePosition): number {
+  return one.wakeAt - other.wakeAt || (one.taskId < other.taskId ? -1 : 1);
+}
+
+function isAt(one: LogPosition, other: LogPosition): boolean {
+  return one.head === other.head && one.epoch === other.epoch;
+}
+
 /** A compacted log has gaps, except before its last event. */
 function oldestCursor({ compacted, head }: TaskRecord): Seq {
   return compacted ? head - 1 : 0;
@@ -237,7 +375,7 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
 
 type WriterFacts = Omit<
   TaskWriterOptions,
-  "backend" | "perAgent" | "onStorageError" | "onStored" | "onEnded"
+  "backend" | "perAgent" | "onStorageError" | "onStored" | "onStale" | "onEnded"
 > & {
   readonly owner: string;
 };

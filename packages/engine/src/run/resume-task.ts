@@ -43,7 +43,7 @@ export async function startAttempt(
     await writer.append(opening, { epoch, insist: true });
   } else {
     // A wake time set by the earlier attempt does not apply to this one.
-    await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null });
+    await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null, running: true });
     if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   }
   const conversation = await conversationBefore(engine.backend, engine.contextOf(live));

@@ -1,4 +1,4 @@
-import type { TaskIndex, TaskRecord, WakePosition } from "../log/backend.ts";
+import type { TaskRecord, WakePosition } from "../log/backend.ts";
 
 /**
  * How often to check the clock while waiting. The clock may be corrected meanwhile, as on a machine
@@ -15,13 +15,17 @@ const BATCH = 64;
 /** How long to wait after a failure. */
 const RETRY_MS = 1000;
 
+/** A task that may have a wake time. */
+export type WakingTask = Pick<TaskRecord, "taskId" | "agent" | "agentId" | "wakeAt">;
+
 export interface WakeTimerOptions {
-  readonly tasks: TaskIndex;
+  /** Where the wake times are: all in the store, or those of the open tasks if others use it too. */
+  readonly tasks: { waking(limit: number, after?: WakePosition): Promise<readonly WakingTask[]> };
   readonly now: () => number;
   /** Whether the task belongs to the agent. Others are left asleep, for the agent they belong to. */
-  readonly isOwn: (record: TaskRecord) => boolean;
+  readonly isOwn: (record: WakingTask) => boolean;
   /** Wakes a due task. `at` is the time it was due, or the current time if that is later. */
-  readonly wake: (record: TaskRecord, at: number) => Promise<void>;
+  readonly wake: (record: WakingTask, at: number) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 

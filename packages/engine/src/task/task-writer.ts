@@ -80,6 +80,8 @@ export interface TaskWriterOptions {
   readonly onStorageError: (error: unknown, isRetried: boolean) => void;
   /** Called after each write that succeeded. */
   readonly onStored: () => void;
+  /** Called when the store has refused a step, because another process has written. */
+  readonly onStale: () => void;
   /** Called with the final state once the end of the task is stored. */
   readonly onEnded: (state: TaskState) => void;
 }
@@ -107,6 +109,7 @@ export class TaskWriter {
   #snapshotPolicy = new SnapshotPolicy();
   #onStorageError: TaskWriterOptions["onStorageError"];
   #onStored: () => void;
+  #onStale: () => void;
   #onEnded: TaskWriterOptions["onEnded"];
   #queue: Pending[] = [];
   #current: Pending | undefined;
@@ -131,6 +134,7 @@ export class TaskWriter {
     this.#nextWake = options.wakeAt;
     this.#onStorageError = options.onStorageError;
     this.#onStored = options.onStored;
+    this.#onStale = options.onStale;
     this.#onEnded = options.onEnded;
   }
 
@@ -214,6 +218,11 @@ export class TaskWriter {
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#storedEpoch = epoch;
     this.#isRunning = true;
+  }
+
+  /** Records that another process has claimed the task. */
+  lost(): void {
+    this.#isRunning = false;
   }
 
   /** Prevents all earlier runs from writing, and returns the epoch of the next one. */
@@ -309,6 +318,7 @@ export class TaskWriter {
       const committed = await this.#commit(pending);
       if (committed.kind !== "committed") this.#resetStatus();
       answer.resolve(committed);
+      if (committed.kind === "stale") this.#onStale();
     } catch (error) {
       this.#resetStatus();
       answer.reject(error);
@@ -352,6 +362,7 @@ export class TaskWriter {
       if (running !== undefined) this.#isRunning = running;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
+      if (isTerminal(step.state)) this.#onEnded(step.state);
     }
     return committed;
   }
@@ -385,8 +396,6 @@ export class TaskWriter {
     this.#snapshot = next;
     this.tail.add(entries);
     for (const listener of this.#listeners) listener();
-    const { state } = next.task.status;
-    if (isTerminal(state)) this.#onEnded(state);
   }
 
   /** Resets the status after a refusal, to the committed one and what is still pending. */

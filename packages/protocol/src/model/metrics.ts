@@ -48,6 +48,12 @@ export const METRICS = {
     help: "Tasks that have ended, by their final state.",
     labels: ["state"],
   },
+  tasksClaimed: {
+    kind: "counter",
+    name: "convoke_tasks_claimed_total",
+    help: "Tasks that this process took over because nobody worked on them, by the reason.",
+    labels: ["reason"],
+  },
   tasksUnfinished: {
     kind: "gauge",
     name: "convoke_tasks_unfinished",

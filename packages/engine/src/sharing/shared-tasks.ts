@@ -1,0 +1,191 @@
+import { A2AError, type Caller, type Message, type TraceContext } from "@convoke/protocol";
+import type { BackoffOptions } from "@convoke/protocol/internal";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AttemptQueue } from "../lifecycle/attempt-queue.ts";
+import { cancelLive } from "../lifecycle/end-task.ts";
+import { CRASH_BACKOFF, takeOverClaimed } from "../lifecycle/recover.ts";
+import type {
+  ClaimedTask,
+  MailboxEntry,
+  NewMailboxEntry,
+  NewPush,
+  Sharing,
+} from "../log/backend.ts";
+import { type AddressedMessage, receive } from "../messages/accept-message.ts";
+import type { Engine, Forwarded, SharingRules } from "../run/engine.ts";
+import type { LiveTask } from "../run/live-task.ts";
+
+/** How often to look for tasks that nobody works on, plus or minus a fifth. */
+const CLAIM_MS = 500;
+
+/** How long the process that let a task wait has to wake it before others do. */
+const GRACE_MS = 1000;
+
+/** The most tasks that are claimed at a time: the rest is for other processes. */
+const MAX_CLAIMS = 64;
+
+/**
+ * Works together with other processes that share the storage: claims tasks that nobody works on,
+ * passes messages and cancels on to the process that works on a task, and takes those for its own.
+ */
+export class SharedTasks implements SharingRules {
+  readonly #engine: Engine;
+  readonly #sharing: Sharing;
+  readonly #queue: AttemptQueue;
+  readonly #stops: (() => void)[] = [];
+  /** Tasks whose mailbox is being emptied, and whether there may be more in it. */
+  readonly #emptying = new Map<string, boolean>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(engine: Engine, sharing: Sharing, backoff: BackoffOptions = CRASH_BACKOFF) {
+    this.#engine = engine;
+    this.#sharing = sharing;
+    this.#queue = new AttemptQueue(engine, backoff);
+  }
+
+  start(): void {
+    this.#stops.push(
+      this.#sharing.onMailbox((taskIds) => taskIds.forEach((taskId) => this.#empty(taskId))),
+      this.#sharing.onLost((taskIds) => taskIds.forEach((taskId) => this.#lost(taskId))),
+    );
+    void this.#claimAll();
+  }
+
+  /** Lets other processes claim what this one works on. Called when its runs have been aborted. */
+  async close(taskIds: readonly string[]): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const stop of this.#stops) stop();
+    if (taskIds.length > 0) await this.#sharing.release(taskIds);
+  }
+
+  async forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded> {
+    const { taskId } = live.writer;
+    const claimed = await this.#sharing.claimTask(taskId);
+    if (claimed !== undefined) {
+      await this.#takeOver(claimed);
+      return { kind: "claimed" };
+    }
+    const posted = await this.#sharing.post(taskId, entry);
+    if (posted.kind !== "posted") return posted;
+    await this.#untilGone(taskId, posted.id);
+    await this.#engine.tasks.refresh(live);
+    return { kind: "handled" };
+  }
+
+  /** Resolves when an entry has been handled. It is removed by a commit, which wakes watchers. */
+  async #untilGone(taskId: string, entryId: string): Promise<void> {
+    let woken = Promise.withResolvers<void>();
+    const stop = this.#engine.backend.watch(taskId, () => woken.resolve());
+    try {
+      for (;;) {
+        const entries = await this.#sharing.mailbox(taskId);
+        if (!entries.some(({ id }) => id === entryId)) return;
+        await Promise.race([woken.promise, sleep(CLAIM_MS, undefined, { ref: false })]);
+        woken = Promise.withResolvers();
+      }
+    } finally {
+      stop();
+    }
+  }
+
+  /** Claims what nobody works on, again and again. */
+  async #claimAll(): Promise<void> {
+    let hasMore = false;
+    try {
+      const agentIds = Array.from(this.#engine.agents, ({ id }) => id);
+      const dueAt = this.#engine.now() - GRACE_MS;
+      const claimed = await this.#sharing.claim({ agentIds, dueAt, limit: MAX_CLAIMS });
+      await Promise.all(claimed.map((task) => this.#takeOver(task)));
+      hasMore = claimed.length === MAX_CLAIMS;
+    } catch (error) {
+      this.#engine.logger.warn("tasks could not be claimed, trying again", { error });
+    }
+    if (this.#isClosed) return;
+    const pauseMs = hasMore ? 0 : CLAIM_MS * (0.8 + 0.4 * Math.random());
+    this.#timer = setTimeout(() => void this.#claimAll(), pauseMs).unref();
+  }
+
+  async #takeOver(claimed: ClaimedTask): Promise<void> {
+    const { taskId, reason } = claimed;
+    this.#engine.metrics.count("tasksClaimed", [reason]);
+    const entries = await this.#sharing.mailbox(taskId);
+    const cancels = entries.filter(({ kind }) => kind === "cancel").map(({ id }) => id);
+    await takeOverClaimed(this.#engine, claimed, { queue: this.#queue, cancels });
+    if (entries.length > cancels.length) this.#empty(taskId);
+  }
+
+  #lost(taskId: string): void {
+    const live = this.#engine.tasks.get(taskId);
+    if (live === undefined) return;
+    live.writer.lost();
+    void this.#engine.keepTrying(live.writer, () => this.#engine.tasks.refresh(live));
+  }
+
+  /** Handles what is in the mailbox of a task, one entry after the other. */
+  #empty(taskId: string): void {
+    if (this.#emptying.has(taskId)) return void this.#emptying.set(taskId, true);
+    this.#emptying.set(taskId, false);
+    void this.#handleAll(taskId)
+      .catch((error: unknown) =>
+        this.#engine.logger.warn("a mailbox could not be read, trying again", { taskId, error }),
+      )
+      .finally(() => {
+        const mayHaveMore = this.#emptying.get(taskId) === true;
+        this.#emptying.delete(taskId);
+        if (mayHaveMore) this.#empty(taskId);
+      });
+  }
+
+  async #handleAll(taskId: string): Promise<void> {
+    for (const entry of await this.#sharing.mailbox(taskId)) {
+      const live = this.#engine.tasks.current(taskId);
+      // It was lost meanwhile: whoever claims it finds the entries.
+      if (live === undefined) return;
+      this.#engine.tasks.hold(live);
+      try {
+        if (entry.kind === "cancel") await cancelLive(this.#engine, live, [entry.id]);
+        else await this.#deliver(live, entry);
+      } finally {
+        this.#engine.tasks.release(live);
+      }
+    }
+  }
+
+  /** Passes a message to the agent. If it is refused, the entry is removed, and its sender finds it gone. */
+  async #deliver(live: LiveTask, { id, json }: MailboxEntry): Promise<void> {
+    const { writer } = live;
+    try {
+      const agent = live.requireAgent();
+      await receive(this.#engine, live, { ...readMessage(json), agent, mailboxId: id });
+    } catch (error) {
+      if (!A2AError.is(error)) throw error;
+      await writer.append([], { epoch: writer.epoch, insist: true, mailbox: [id] });
+    }
+  }
+}
+
+/** A message on its way to another process. */
+interface ForwardedMessage {
+  readonly message: Message;
+  readonly caller: Caller;
+  readonly extensions?: readonly string[];
+  readonly trace?: TraceContext;
+  readonly isRetryable: boolean;
+  readonly push?: NewPush;
+}
+
+function readMessage(json: string): Omit<AddressedMessage, "agent"> {
+  const { message, caller, extensions, trace, isRetryable, push } = JSON.parse(
+    json,
+  ) as ForwardedMessage;
+  return {
+    message,
+    caller,
+    trace,
+    isRetryable,
+    ...(extensions && { extensions: new Set(extensions) }),
+    ...(push && { push: () => push }),
+  };
+}

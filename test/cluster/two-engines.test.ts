@@ -1,0 +1,353 @@
+import { randomUUID } from "node:crypto";
+import { type Message, type Task, textOf, userMessage } from "@convoke/protocol";
+import {
+  type RunningEngine,
+  cancelTask,
+  getTask,
+  sendMessage,
+  startEngine,
+  subscribeToTask,
+  followLog,
+} from "@convoke/engine";
+import { type AgentDefinition, defineAgent } from "convoke";
+import { describe, expect, onTestFinished } from "vitest";
+import { memoryLogger } from "../engine/an-engine.ts";
+import { verifies } from "../verifies.ts";
+import { type SharedBackend, SharedMemory } from "./shared-memory.ts";
+
+const CALLER = { owner: "ann" };
+const NO_CONTEXT = { trace: undefined, lastEventId: undefined };
+
+/** A process of a test: an engine on a storage that others use too. */
+class TestReplica {
+  readonly backend: SharedBackend;
+  readonly #running: RunningEngine;
+
+  private constructor(backend: SharedBackend, running: RunningEngine) {
+    this.backend = backend;
+    this.#running = running;
+  }
+
+  static async start(shared: SharedMemory, agent: Partial<AgentDefinition>): Promise<TestReplica> {
+    const backend = shared.open();
+    const running = await startEngine({
+      agent: defineAgent({ name: "Shared", description: "Runs anywhere.", ...agent } as never),
+      backend,
+      logger: memoryLogger(),
+      idempotency: "always",
+      push: false,
+    });
+    const replica = new TestReplica(backend, running);
+    onTestFinished(() => replica.stop());
+    return replica;
+  }
+
+  get engine(): RunningEngine["engine"] {
+    return this.#running.engine;
+  }
+
+  get call() {
+    const { engine } = this;
+    const agent = engine.agents.first;
+    return { engine, agent, caller: CALLER, version: "1.0", ...NO_CONTEXT } as const;
+  }
+
+  send(text: string, more: Partial<Message> = {}, blocking = true): Promise<Task> {
+    const message = { ...userMessage(randomUUID(), text), ...more };
+    const request = { message, blocking } as Parameters<typeof sendMessage>[0];
+    return sendMessage(request, this.call) as Promise<Task>;
+  }
+
+  get(taskId: string): Promise<Task> {
+    return getTask({ taskId }, this.call);
+  }
+
+  async state(taskId: string): Promise<string> {
+    return (await this.get(taskId)).status.state;
+  }
+
+  cancel(taskId: string): Promise<Task> {
+    return cancelTask(this.engine, taskId, this.engine.scope(CALLER, undefined));
+  }
+
+  /** The events of a subscription, to its end. */
+  async follow(taskId: string, lastEventId?: string): Promise<readonly unknown[]> {
+    const source = await subscribeToTask({ taskId }, { ...this.call, lastEventId });
+    const seen: unknown[] = [];
+    for await (const entries of followLog(source)) {
+      for (const { seq, event } of entries) seen.push({ seq, event });
+    }
+    return seen;
+  }
+
+  /** Ends the process as a crash does: nothing it still does is stored. */
+  crash(): void {
+    this.backend.isAlive = false;
+    this.engine.close();
+  }
+
+  stop(): Promise<void> {
+    return this.#running.close();
+  }
+}
+
+async function twoReplicas(agent: Partial<AgentDefinition>, shared = new SharedMemory()) {
+  const [a, b] = [
+    await TestReplica.start(shared, agent),
+    await TestReplica.start(shared, agent),
+  ] as const;
+  return { shared, a, b };
+}
+
+describe.each([
+  ["with hints", true],
+  ["without hints", false],
+])("two processes on one storage, %s", (_, hasHints) => {
+  function aShared(): SharedMemory {
+    const shared = new SharedMemory();
+    shared.hasHints = hasHints;
+    return shared;
+  }
+
+  verifies("G11", "accept one of two answers to a question", async () => {
+    const answers: string[] = [];
+    const { a, b } = await twoReplicas(
+      {
+        run: async ({ ask }) => {
+          const answer = await ask("Which?");
+          answers.push(String(answer));
+          return `You said ${answer}`;
+        },
+      },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go");
+
+    const results = await Promise.allSettled([a.send("yes", { taskId }), b.send("no", { taskId })]);
+
+    const accepted = results.filter(({ status }) => status === "fulfilled");
+    expect(accepted).toHaveLength(1);
+    const task = await b.get(taskId);
+    expect(task.status.state).toBe("completed");
+    const said = task.history
+      ?.filter(({ role }) => role === "user")
+      .map((message) => textOf(message));
+    expect(said).toHaveLength(2);
+    expect(textOf(task)).toBe(`You said ${said?.[1]}`);
+    expect(new Set(answers)).toEqual(new Set([said?.[1]]));
+  });
+
+  verifies("G10", "cancel a task in the process that works on it", async () => {
+    const aborted = Promise.withResolvers<void>();
+    const { a, b } = await twoReplicas(
+      {
+        run: ({ signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => {
+              aborted.resolve();
+              reject(signal.reason as Error);
+            });
+          }),
+      },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go", {}, false);
+
+    const canceled = await b.cancel(taskId);
+
+    await aborted.promise;
+    expect(canceled.status.state).toBe("canceled");
+    expect((await a.get(taskId)).status.state).toBe("canceled");
+  });
+
+  verifies("G3", "leave a task alone on which the other one works", async () => {
+    const release = Promise.withResolvers<void>();
+    const shared = aShared();
+    const agent = { run: async () => release.promise.then(() => "done") };
+    const a = await TestReplica.start(shared, agent);
+    const { id: taskId } = await a.send("go", {}, false);
+
+    const b = await TestReplica.start(shared, agent);
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    expect((await b.get(taskId)).status.state).toBe("working");
+    release.resolve();
+
+    await expect.poll(() => b.state(taskId)).toBe("completed");
+  });
+
+  verifies("G3", "take over the tasks of a process that is gone, from their journal", async () => {
+    const runs: string[] = [];
+    const hold = Promise.withResolvers<string>();
+    const { a, b } = await twoReplicas(
+      {
+        run: async ({ step }) => {
+          const one = await step("one", async () => {
+            runs.push("one");
+            return "1";
+          });
+          const two = await step(
+            "two",
+            async () => {
+              runs.push("two");
+              return runs.filter((run) => run === "two").length === 1 ? hold.promise : "2";
+            },
+            { idempotent: true },
+          );
+          return `${one}${two}`;
+        },
+      },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(() => runs).toEqual(["one", "two"]);
+
+    a.crash();
+
+    await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
+    expect(textOf(await b.get(taskId))).toBe("12");
+    expect(runs).toEqual(["one", "two", "two"]);
+  });
+
+  verifies(
+    "G4",
+    "stop the run of a process that was paused for longer than its lease",
+    async () => {
+      const go = Promise.withResolvers<void>();
+      const { a, b } = await twoReplicas(
+        {
+          run: async function* ({ step }) {
+            await step("begin", () => "begun");
+            yield "first ";
+            await go.promise;
+            yield "second";
+          },
+        },
+        aShared(),
+      );
+      const { id: taskId } = await a.send("go", {}, false);
+      await expect.poll(async () => textOf(await b.get(taskId))).toBe("first ");
+
+      a.backend.isAlive = false;
+      await expect
+        .poll(async () => (await b.backend.tasks.get(taskId))!.epoch, { timeout: 10_000 })
+        .toBeGreaterThan(1);
+      a.backend.isAlive = true;
+      go.resolve();
+
+      await expect.poll(() => b.state(taskId)).toBe("completed");
+      expect(textOf(await b.get(taskId))).toBe("first second");
+      expect(textOf(await a.get(taskId))).toBe("first second");
+    },
+  );
+
+  verifies("G2", "show the same log to readers of both", async () => {
+    const go = Promise.withResolvers<void>();
+    const { a, b } = await twoReplicas(
+      {
+        run: async function* () {
+          for (let chunk = 0; chunk < 20; chunk++) yield `${chunk} `;
+          await go.promise;
+          for (let chunk = 20; chunk < 40; chunk++) yield `${chunk} `;
+        },
+      },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(async () => textOf(await a.get(taskId))).toContain("19");
+
+    const reading = Promise.all([
+      a.follow(taskId, "0"),
+      b.follow(taskId, "0"),
+      b.follow(taskId, "5"),
+    ]);
+    go.resolve();
+    const [atA, atB, resumed] = await reading;
+
+    expect(atB).toEqual(atA);
+    expect(resumed).toEqual(atA.slice(5));
+    expect(atA.length).toBeGreaterThan(40);
+  });
+
+  verifies("G6", "give a retried message the task of the first one", async () => {
+    let runs = 0;
+    const { a, b } = await twoReplicas(
+      {
+        run: async ({ step }) => {
+          runs++;
+          await step("wait", () => new Promise((resolve) => setTimeout(resolve, 200)));
+          return "done";
+        },
+      },
+      aShared(),
+    );
+
+    const [first, second] = await Promise.all([
+      a.send("go", { messageId: "m1" }),
+      b.send("go", { messageId: "m1" }),
+    ]);
+
+    expect(second.id).toBe(first.id);
+    expect([first, second].map((task) => textOf(task))).toEqual(["done", "done"]);
+    expect(runs).toBe(1);
+  });
+
+  verifies("G6", "pass a message to an agent that works in the other one, once", async () => {
+    const { a, b } = await twoReplicas(
+      {
+        takesMessages: true,
+        run: async ({ inbox }) => {
+          const heard: string[] = [];
+          while (heard.length < 3) {
+            const { value } = await inbox.next();
+            heard.push(textOf(value!));
+          }
+          return heard.join(", ");
+        },
+      },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go", {}, false);
+
+    await b.send("one", { taskId, messageId: "m1" }, false);
+    await b.send("one", { taskId, messageId: "m1" }, false);
+    await a.send("two", { taskId }, false);
+    const task = await b.send("three", { taskId });
+
+    expect(task.status.state).toBe("completed");
+    expect(textOf(task)).toBe("one, two, three");
+  });
+
+  verifies("G3", "hand tasks over when one of them stops", async () => {
+    let attempts = 0;
+    const { a, b } = await twoReplicas(
+      {
+        run: async ({ step }) =>
+          step("name", () => (++attempts === 1 ? new Promise<string>(() => undefined) : "Ann"), {
+            idempotent: true,
+          }),
+      },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(() => attempts).toBe(1);
+
+    await a.stop();
+
+    await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
+    expect(attempts).toBe(2);
+  });
+
+  verifies("G3", "wake a task whose process is gone", async () => {
+    const { a, b } = await twoReplicas(
+      { run: async ({ sleep: pause }) => pause(1500).then(() => "rested") },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(() => a.engine.tasks.running()).toEqual([]);
+
+    a.crash();
+
+    await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
+    expect(textOf(await b.get(taskId))).toBe("rested");
+  });
+});
