@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Message, type Task, textOf, userMessage } from "@convoke/protocol";
 import {
   type RunningEngine,
+  type StartEngineOptions,
   cancelTask,
   getTask,
   sendMessage,
@@ -28,7 +29,11 @@ class TestReplica {
     this.#running = running;
   }
 
-  static async start(shared: SharedMemory, agent: Partial<AgentDefinition>): Promise<TestReplica> {
+  static async start(
+    shared: SharedMemory,
+    agent: Partial<AgentDefinition>,
+    options: Partial<StartEngineOptions> = {},
+  ): Promise<TestReplica> {
     const backend = shared.open();
     const running = await startEngine({
       agent: defineAgent({ name: "Shared", description: "Runs anywhere.", ...agent } as never),
@@ -36,6 +41,7 @@ class TestReplica {
       logger: memoryLogger(),
       idempotency: "always",
       push: false,
+      ...options,
     });
     const replica = new TestReplica(backend, running);
     onTestFinished(() => replica.stop());
@@ -349,5 +355,37 @@ describe.each([
 
     await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
     expect(textOf(await b.get(taskId))).toBe("rested");
+  });
+
+  verifies(
+    "R10",
+    "remember the last exchange of a conversation, whatever their clocks say",
+    async () => {
+      const shared = aShared();
+      const agent = {
+        run: async ({ conversation }: { conversation: readonly unknown[] }) =>
+          `I remember ${conversation.length}`,
+      };
+      const a = await TestReplica.start(shared, agent, { now: () => Date.now() + 5000 });
+      const b = await TestReplica.start(shared, agent);
+      const { contextId } = await a.send("one");
+
+      const second = await b.send("two", { contextId });
+
+      expect(textOf(second)).toBe("I remember 2");
+    },
+  );
+
+  verifies("G14", "count the tasks of both against the limit of an owner", async () => {
+    const shared = aShared();
+    const agent = { run: async ({ ask }: { ask: (text: string) => Promise<unknown> }) => ask("?") };
+    const limits = { limits: { openTasks: 3 } };
+    const a = await TestReplica.start(shared, agent, limits);
+    const b = await TestReplica.start(shared, agent, limits);
+    for (const replica of [a, b, a]) await replica.send("go");
+
+    // Each process counts what the other one has created with a delay of a second.
+    const refusal = (): Promise<unknown> => b.send("go").then(() => "none", String);
+    await expect.poll(refusal, { timeout: 10_000, interval: 300 }).toContain("openTasks");
   });
 });

@@ -83,6 +83,7 @@ async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<Ac
   const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   requireEnabled(agent);
   const { owner } = caller;
+  await followContext(engine, incoming);
   const now = engine.now();
   const { newTaskId } = incoming;
   const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
@@ -96,7 +97,7 @@ async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<Ac
   // A contextId without tasks starts a new conversation, unless its tasks were pruned: then refuse,
   // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
-  engine.openTasks.admit(owner);
+  await engine.openTasks.admit(owner);
   const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt });
   const received = { ...message, taskId, contextId };
   const task: Task = {
@@ -145,6 +146,18 @@ async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<Ac
     if (live.writer.head === 0) engine.openTasks.remove(owner);
     engine.tasks.release(live);
   }
+}
+
+/** In a shared storage, the clock of the process that created the last task of a context may be ahead of this one. */
+async function followContext(
+  engine: Engine,
+  { agent, message: { contextId }, caller: { owner } }: AddressedMessage,
+): Promise<void> {
+  if (engine.sharing === undefined || contextId === undefined) return;
+  const position = { createdAt: Number.MAX_SAFE_INTEGER, taskId: "" };
+  const context = engine.contextOf({ owner, contextId, agent, position });
+  const [newest] = await engine.backend.tasks.ofContext({ ...context, limit: 1 });
+  if (newest !== undefined) engine.clock.follow(newest.createdAt);
 }
 
 /** Rejects a new task of an agent that accepts none. Tasks that it has can go on. */

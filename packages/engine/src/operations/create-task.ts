@@ -35,7 +35,7 @@ export async function createTask(
           ...engine.contextOf({ owner, contextId, agent, position }),
           limit: 1,
         });
-  engine.openTasks.admit(owner);
+  await engine.openTasks.admit(owner);
   const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt });
   const task: Task = {
     kind: "task",

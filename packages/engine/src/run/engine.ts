@@ -30,7 +30,14 @@ import type {
 } from "../log/backend.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
-import { LimitError, type Limits, OpenStreams, OpenTasks, resolveLimits } from "../task/limits.ts";
+import {
+  LimitError,
+  type Limits,
+  OpenStreams,
+  OpenTasks,
+  SharedOpenTasks,
+  resolveLimits,
+} from "../task/limits.ts";
 import { Agents, type ServedAgent } from "./agents.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks, type TaskScope, agentFilter } from "./live-tasks.ts";
@@ -133,7 +140,7 @@ export class Engine {
   readonly wakeTimer: WakeTimer;
   readonly storage: StorageHealth;
   readonly limits: Limits;
-  readonly openTasks: OpenTasks;
+  readonly openTasks: OpenTasks | SharedOpenTasks;
   readonly openStreams: OpenStreams;
   /** Absent if this engine delivers no push notifications. */
   readonly pushRules: PushRules | undefined;
@@ -161,7 +168,10 @@ export class Engine {
     this.storage = new StorageHealth(options.logger, this.metrics);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
-    this.openTasks = new OpenTasks(this.limits.openTasks);
+    this.openTasks =
+      options.backend.sharing === undefined
+        ? new OpenTasks(this.limits.openTasks)
+        : new SharedOpenTasks(this.limits.openTasks, options.backend.tasks);
     this.openStreams = new OpenStreams(this.limits);
     this.streams = options.streaming !== false;
     this.isIdempotent = options.idempotency === "always";
@@ -277,6 +287,8 @@ export class Engine {
   async settled(): Promise<void> {
     const pending = Array.from(this.tasks.values(), ({ writer }) => writer.settled);
     const unsettled = pending.filter((settled) => settled !== undefined);
+    const others = this.backend.sharing?.settled(this.now());
+    if (others !== undefined) unsettled.push(others);
     if (unsettled.length === 0) return;
     await Promise.race([Promise.all(unsettled), sleep(SETTLE_MS, undefined, { ref: false })]);
   }
@@ -308,8 +320,10 @@ export class Engine {
   }
 
   /** Why requests should go elsewhere; `undefined` if they are welcome. */
-  get unreadyReason(): "draining" | "storage" | undefined {
+  get unreadyReason(): "draining" | "storage" | "lease" | undefined {
     if (this.#isDraining) return "draining";
+    // Other processes may take over its tasks, because it has not reached the shared storage in time.
+    if (this.backend.sharing?.isHeld() === false) return "lease";
     return this.storage.isFailing ? "storage" : undefined;
   }
 

@@ -5,9 +5,11 @@ import {
   type ArtifactUpdateEvent,
   type Message,
   type StatusUpdateEvent,
+  TASK_STATES,
   type Task,
+  isTerminal,
 } from "@convoke/protocol";
-import type { Seq } from "../log/backend.ts";
+import type { Seq, TaskIndex } from "../log/backend.ts";
 
 /**
  * How much of the server one caller or one agent can use (G14: no caller can
@@ -197,11 +199,8 @@ export class OpenTasks {
 
   /** Counts a task that is about to be created, or rejects it. */
   admit(owner: string): void {
-    if (this.#counts.get(owner) < this.#limit) return this.add(owner);
-    const problem = `you have ${this.#limit} unfinished tasks (the limit openTasks): answer or cancel some first`;
-    throw new A2AError("TooManyRequests", problem, {
-      details: { limit: "openTasks", most: String(this.#limit) },
-    });
+    if (this.#counts.get(owner) >= this.#limit) throw tooManyTasks(this.#limit);
+    this.add(owner);
   }
 
   remove(owner: string): void {
@@ -211,6 +210,67 @@ export class OpenTasks {
   /** The unfinished tasks of all owners. */
   get total(): number {
     return this.#counts.total;
+  }
+}
+
+function tooManyTasks(limit: number): A2AError {
+  const problem = `you have ${limit} unfinished tasks (the limit openTasks): answer or cancel some first`;
+  return new A2AError("TooManyRequests", problem, {
+    details: { limit: "openTasks", most: String(limit) },
+  });
+}
+
+/** How long a count of the store is used. */
+const COUNT_MS = 1000;
+
+/**
+ * Counts the unfinished tasks of each owner in a storage that other processes use too: as many as
+ * there were a moment ago, and what this process has created since.
+ */
+export class SharedOpenTasks {
+  readonly #limit: number;
+  readonly #tasks: Pick<TaskIndex, "list">;
+  readonly #counts = new Map<string, { readonly at: number; tasks: number }>();
+
+  constructor(limit: number, tasks: Pick<TaskIndex, "list">) {
+    this.#limit = limit;
+    this.#tasks = tasks;
+  }
+
+  /** Counts a task that is about to be created, or rejects it. */
+  async admit(owner: string): Promise<void> {
+    const known = this.#counts.get(owner);
+    const isFresh = known !== undefined && performance.now() - known.at < COUNT_MS;
+    const count = isFresh ? known : await this.#count(owner);
+    if (count.tasks >= this.#limit) throw tooManyTasks(this.#limit);
+    count.tasks++;
+  }
+
+  /** Other processes count it too, so it is counted by the store. */
+  add(_owner: string): void {}
+
+  remove(owner: string): void {
+    const known = this.#counts.get(owner);
+    if (known !== undefined) known.tasks--;
+  }
+
+  /** The unfinished tasks of all owners that have created tasks here. */
+  get total(): number {
+    return [...this.#counts.values()].reduce((sum, { tasks }) => sum + tasks, 0);
+  }
+
+  async #count(owner: string): Promise<{ tasks: number }> {
+    const states = TASK_STATES.filter((state) => !isTerminal(state));
+    const pages = await Promise.all(
+      states.map((state) => this.#tasks.list({ owner, state, limit: 0 })),
+    );
+    const tasks = pages.reduce((sum, { total }) => sum + total, 0);
+    const count = { at: performance.now(), tasks };
+    for (const [other, { at }] of this.#counts) {
+      if (count.at - at >= COUNT_MS) this.#counts.delete(other);
+    }
+    this.#counts.set(owner, count);
+    return count;
   }
 }
 

@@ -49,6 +49,11 @@ export class TaskClock {
     return at;
   }
 
+  /** Another process created a task at this time: the next creation of this one is later. */
+  follow(at: number): void {
+    if (at > this.#lastCreation.at) this.#lastCreation = { at, hasChosenId: true };
+  }
+
   /** The current instant: earlier writes have at most this time, later writes have a later one. */
   instant(): number {
     const at = Math.max(this.#clock(), this.#latest);
