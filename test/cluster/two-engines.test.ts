@@ -378,7 +378,7 @@ describe.each([
 
   verifies("G14", "count the tasks of both against the limit of an owner", async () => {
     const shared = aShared();
-    const agent = { run: async ({ ask }: { ask: (text: string) => Promise<unknown> }) => ask("?") };
+    const agent: Partial<AgentDefinition> = { run: async ({ ask }) => String(await ask("?")) };
     const limits = { limits: { openTasks: 3 } };
     const a = await TestReplica.start(shared, agent, limits);
     const b = await TestReplica.start(shared, agent, limits);

@@ -14,7 +14,8 @@ verifies("G2", "a reader ends before a gap, if the log is compacted while it is 
   const step = { taskId: "t", create, epoch: 1, events, statusAt: 1, listed: true } as const;
   await backend.commit({ ...step, state: "completed" });
   const closesAfter = () => false;
-  const reader = new LogReader({ engine, taskId: "t", owner: "ann", after: 0, closesAfter });
+  const source = { engine, agent: engine.agents.first, taskId: "t", owner: "ann", after: 0 };
+  const reader = new LogReader({ ...source, closesAfter });
 
   const first = await reader.next();
   await backend.retention.compact("t", { seq: 600, json: "{}" });

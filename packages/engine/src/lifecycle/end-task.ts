@@ -45,8 +45,10 @@ export async function endTask(
     });
     const committed = writer.append([ended], { epoch, insist: true, listed: true });
     run?.abort(new Error(`the task is ${state}`));
-    // Another process may have changed the task since it was read.
-    if ((await committed).kind === "stale") await engine.tasks.refresh(live);
+    const { kind } = await committed;
+    // In a shared storage another process may have changed the task since it was read.
+    if (kind !== "stale" || engine.sharing === undefined) break;
+    await engine.tasks.refresh(live);
   }
   await engine.tasks.until(live, hasEnded);
   live.detachRun();
