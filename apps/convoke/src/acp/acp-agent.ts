@@ -18,6 +18,7 @@ import { printable } from "@convoke/protocol/internal";
 import { randomUUID } from "node:crypto";
 import { isAbsolute } from "node:path";
 import { listField, textField } from "../terminal/json-fields.ts";
+import { type McpServerConfigs, toMcpServers } from "./mcp-servers.ts";
 import { Session } from "./session.ts";
 import { listSessions, tasksOf } from "./sessions.ts";
 
@@ -26,6 +27,11 @@ export interface AcpTarget {
   readonly connect: () => Promise<RemoteAgent>;
   /** The commands of the agent; none if it has no such list. */
   readonly commands: (agent: RemoteAgent) => Promise<readonly AvailableCommand[]>;
+  /**
+   * Gives a session MCP servers, in place of those that it had. Absent for an agent that cannot have
+   * servers of the editor: one that is reached over A2A, where no caller may bring any.
+   */
+  readonly setMcpServers?: (sessionId: string, servers: McpServerConfigs) => Promise<void>;
 }
 
 export interface AcpAgentOptions {
@@ -126,6 +132,7 @@ export class AcpAgent {
       agentInfo: { name: agent.name, title: agent.name, version },
       agentCapabilities: {
         loadSession: hasList,
+        mcpCapabilities: { http: target.setMcpServers !== undefined, sse: false },
         promptCapabilities: { image: takes("image"), audio: takes("audio"), embeddedContext: true },
         sessionCapabilities: { close: {}, ...(hasList && { list: {}, resume: {} }) },
       },
@@ -133,8 +140,8 @@ export class AcpAgent {
     };
   }
 
-  #open({ cwd, mcpServers }: OpenParams, client: AgentContext) {
-    const session = this.#create(randomUUID(), { cwd, mcpServers }, client);
+  async #open({ cwd, mcpServers }: OpenParams, client: AgentContext) {
+    const session = await this.#create(randomUUID(), { cwd, mcpServers }, client);
     return { sessionId: session.id, ...session.modes };
   }
 
@@ -145,7 +152,7 @@ export class AcpAgent {
   ) {
     const tasks = await tasksOf(this.#ready.agent, sessionId);
     if (tasks.length === 0) throw RequestError.sessionNotFound(sessionId);
-    const session = this.#create(sessionId, params, client);
+    const session = await this.#create(sessionId, params, client);
     await session.load(tasks, isShown);
     return session.modes;
   }
@@ -153,12 +160,17 @@ export class AcpAgent {
   async #close(sessionId: string) {
     await this.#session(sessionId).cancel();
     this.#sessions.delete(sessionId);
+    await this.#options.target.setMcpServers?.(sessionId, {});
     return {};
   }
 
-  #create(id: string, { cwd, mcpServers }: OpenParams, client: AgentContext): Session {
+  async #create(
+    id: string,
+    { cwd, mcpServers }: OpenParams,
+    client: AgentContext,
+  ): Promise<Session> {
     if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd must be an absolute path");
-    this.#checkMcp(mcpServers);
+    await this.#setMcpServers(id, mcpServers);
     const { agent, isCoder, commands, capabilities } = this.#ready;
     const { gone, note } = this.#options;
     const scope = { agent, isCoder, client, capabilities, gone, note };
@@ -176,15 +188,24 @@ export class AcpAgent {
     return session;
   }
 
-  /** An A2A agent has its own MCP servers: a message cannot bring others. */
-  #checkMcp(servers: readonly McpServer[]): void {
+  /** Only an agent of this process can have servers of the editor: a message cannot bring any. */
+  async #setMcpServers(sessionId: string, servers: readonly McpServer[]): Promise<void> {
+    const { target, ignoresMcp, note } = this.#options;
     const names = servers.map(({ name }) => name).join(", ");
-    if (servers.length === 0) return;
-    if (this.#options.ignoresMcp) return this.#options.note(`MCP servers are ignored: ${names}`);
-    throw RequestError.invalidParams(
-      { mcpServers: names },
-      `this agent does not accept MCP servers of the client (${names}); configure them at the agent, or start convoke acp with --ignore-mcp`,
-    );
+    if (ignoresMcp && servers.length > 0) return note(`MCP servers are ignored: ${names}`);
+    if (target.setMcpServers === undefined && servers.length > 0) {
+      throw RequestError.invalidParams(
+        { mcpServers: names },
+        `this agent does not accept MCP servers of the client (${names}); configure them at the agent, or start convoke acp with --ignore-mcp`,
+      );
+    }
+    try {
+      await target.setMcpServers?.(sessionId, toMcpServers(servers));
+    } catch (error) {
+      // Their settings are wrong; the text says which field.
+      if (error instanceof TypeError) throw RequestError.invalidParams({}, error.message);
+      throw error;
+    }
   }
 
   get #ready(): Connected {

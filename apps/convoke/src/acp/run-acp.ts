@@ -1,4 +1,5 @@
 import { type AvailableCommand, ndJsonStream } from "@agentclientprotocol/sdk";
+import type { CodingAgent } from "@convoke/coder";
 import { type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
 import { type Agent, CODER_DIALECTS, EXTENSIONS } from "@convoke/protocol";
 import { printable } from "@convoke/protocol/internal";
@@ -62,9 +63,16 @@ interface OpenedTarget {
 
 async function openTarget(request: AcpRequest): Promise<OpenedTarget> {
   if (request.url === undefined) {
-    const { connect: open, get, close } = await openInProcess(request, EXTENSION_URIS);
+    const { agent: own, connect: open, get, close } = await openInProcess(request, EXTENSION_URIS);
     const ask = async (): Promise<unknown> => (await get("/listCommands")).json();
-    return { target: { connect: open, commands: (agent) => commandsOf(agent, ask) }, close };
+    const target: AcpTarget = {
+      connect: open,
+      commands: (agent) => commandsOf(agent, ask),
+      ...(isCodingAgent(own) && {
+        setMcpServers: (sessionId, servers) => own.setMcpServers(sessionId, servers),
+      }),
+    };
+    return { target, close };
   }
   const { url, connecting, askCommands } = request;
   const extensions = [...EXTENSION_URIS, ...(connecting.extensions ?? [])];
@@ -73,6 +81,10 @@ async function openTarget(request: AcpRequest): Promise<OpenedTarget> {
     commands: (agent) => commandsOf(agent, askCommands),
   };
   return { target, close: () => Promise.resolve() };
+}
+
+function isCodingAgent(agent: Agent): agent is CodingAgent {
+  return "setMcpServers" in agent;
 }
 
 /** The commands of a coding agent. The user types them as messages: `/name arguments`. */

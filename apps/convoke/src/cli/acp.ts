@@ -26,7 +26,7 @@ export const acpCommand: Command = {
   options: {
     "ignore-mcp": {
       type: "boolean",
-      help: "Ignore the MCP servers of the editor instead of rejecting its sessions",
+      help: "Ignore the MCP servers of the editor instead of using them or rejecting its sessions",
     },
     ...CODER_OPTIONS,
     ...FILE_OPTIONS,

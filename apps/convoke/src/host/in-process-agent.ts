@@ -9,6 +9,7 @@ import { explainFatal, explainStart } from "./start-problems.ts";
 
 /** An agent that runs in this process. */
 export interface InProcessAgent {
+  readonly agent: Agent;
   readonly connect: () => Promise<RemoteAgent>;
   /** A request to a route of the server that is not part of A2A, as the caller that `connect` is. */
   readonly get: (path: string) => Promise<Response>;
@@ -62,6 +63,7 @@ export async function openInProcess(
   });
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   return {
+    agent,
     connect: () =>
       connect(URL_IN_PROCESS, {
         token,

@@ -22,6 +22,23 @@ import { cardOf } from "./card.ts";
 import { type CoderOptions, type CoderSettings, coderSettings } from "./coder-options.ts";
 import { CoderHome } from "./coder-home.ts";
 import { CommandTurn } from "./command-turn.ts";
+import type { McpServerConfigs } from "./session-servers.ts";
+
+/** A coding agent, for the program that runs it. */
+export interface CodingAgent extends Agent {
+  /**
+   * Gives a conversation MCP servers in addition to those of the agent, in place of those that it
+   * was given before; `{}` closes them. They start with its next turn and end with the agent. They
+   * are not stored, because they may hold secrets, so they have to be given again after a restart.
+   * The policy decides on each call of their tools. No request of a caller can do this: servers are
+   * programs that run with the rights of this process.
+   *
+   * @example
+   * const agent = coder({ workspace: "/home/me/project" });
+   * await agent.setMcpServers("context-1", { files: { command: "mcp-files", args: ["/srv"] } });
+   */
+  setMcpServers(contextId: string, servers: McpServerConfigs): Promise<void>;
+}
 
 /**
  * Creates a coding agent: it reads, edits and runs programs in a workspace, within a policy. It is
@@ -34,7 +51,7 @@ import { CommandTurn } from "./command-turn.ts";
  * const agent = coder({ workspace: "/home/me/project", model: "anthropic:claude-sonnet-4-5" });
  * await serve(agent, { data: "/var/lib/coder" });
  */
-export function coder(options: CoderOptions): Agent {
+export function coder(options: CoderOptions): CodingAgent {
   const settings = coderSettings(options);
   const home = new CoderHome(settings);
   const routed = withDialects(routedAgent(settings, home), {
@@ -48,6 +65,7 @@ export function coder(options: CoderOptions): Agent {
       return routed.info;
     },
     run: (turn) => openSession(turn, { settings, home, run: (one) => routed.run(one) }),
+    setMcpServers: (contextId, servers) => home.setMcpServers(contextId, servers),
   };
 }
 
