@@ -12,6 +12,7 @@ import type { Conversation, RemoteAgent } from "@convoke/client";
 import { EXTENSIONS, type Message, type Task, isTerminal, userMessage } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 import { AskClient } from "./ask-client.ts";
+import { terminalKey } from "./command-output.ts";
 import { toParts } from "./content.ts";
 import { TaskUpdates } from "./task-updates.ts";
 import { Turn } from "./turn.ts";
@@ -162,7 +163,9 @@ export class Session {
   }
 
   #newUpdates(isReplay: boolean): TaskUpdates {
-    return new TaskUpdates({ cwd: this.cwd, isCoder: this.#scope.isCoder, isReplay });
+    const { isCoder, capabilities } = this.#scope;
+    const terminals = terminalKey(capabilities);
+    return new TaskUpdates({ cwd: this.cwd, isCoder, isReplay, terminals });
   }
 
   /** A coding agent is asked to work in the folder of the session; its server decides. */
