@@ -19,8 +19,8 @@ export function toMcpServers(servers: readonly McpServer[]): McpServerConfigs {
 }
 
 function toConfig(server: McpServer): McpServerConfig {
-  // Servers of a command have no type.
-  if (!("type" in server)) {
+  // Servers of a command need no type.
+  if ("command" in server) {
     const { command, args, env } = server;
     return { command, args, env: toRecord(env) };
   }

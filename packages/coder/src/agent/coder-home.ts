@@ -139,6 +139,11 @@ export class CoderHome {
     await before?.close();
   }
 
+  /** The name of the model that works on a session. */
+  modelName(session: Pick<Session, "model">): string {
+    return this.#modelOf(session).name;
+  }
+
   commandScope(given: {
     readonly caller: Caller;
     readonly project: Project;
@@ -158,6 +163,7 @@ export class CoderHome {
       ...(session && { session }),
       conversation,
       models: this.#settings.models.map(({ name }) => name),
+      contextSize: () => this.#contextSize(session ?? {}),
       mcpServers: () => this.#mcpReport(session),
       summarize: async (messages) => {
         const event = await this.#compact(session!, messages, turn!);
@@ -189,7 +195,11 @@ export class CoderHome {
   }
 
   /** Adds what a turn has used to its session, once. */
-  async countUsage({ message, task, caller }: Turn, used: unknown): Promise<void> {
+  async countUsage(
+    { message, task, caller }: Turn,
+    used: unknown,
+    contextTokens: number | undefined,
+  ): Promise<void> {
     if (!isObject(used)) return;
     const [input, output, cost] = ["inputTokens", "outputTokens", "cost"].map((name) => used[name]);
     const { messageId: lastTurn } = message;
@@ -203,6 +213,7 @@ export class CoderHome {
           inputTokens: usage.inputTokens + Number(input ?? 0),
           outputTokens: usage.outputTokens + Number(output ?? 0),
           ...(hasCost && { cost: (usage.cost ?? 0) + Number(cost ?? 0) }),
+          ...(contextTokens !== undefined && { contextTokens }),
           lastTurn,
         },
       };
@@ -242,9 +253,13 @@ export class CoderHome {
   }
 
   async #defaultLimit(session: Session): Promise<number | undefined> {
+    const size = await this.#contextSize(session);
+    return size === undefined ? undefined : size * COMPACT_SHARE;
+  }
+
+  async #contextSize(session: Pick<Session, "model">): Promise<number | undefined> {
     const { model } = this.#modelOf(session);
-    const { contextTokens } = await resolveModel(model, this.#settings.modelOptions);
-    return contextTokens === undefined ? undefined : contextTokens * COMPACT_SHARE;
+    return (await resolveModel(model, this.#settings.modelOptions)).contextTokens;
   }
 
   #modelOf({ model }: Pick<Session, "model">): NamedModel {

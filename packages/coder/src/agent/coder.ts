@@ -9,7 +9,7 @@ import {
   isTerminal,
   textOfParts,
 } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
+import { type LlmResultEvent, defineAgent } from "@convoke/runtime";
 import { agentCommands } from "../commands/command.ts";
 import { withDialects } from "../dialects/with-dialects.ts";
 import { type AgentSettings, requestedSettings } from "../events/settings.ts";
@@ -76,7 +76,7 @@ async function* openSession(
 ): AsyncGenerator<AgentEvent | readonly AgentEvent[]> {
   const { contextId } = turn.task;
   const { owner } = turn.caller;
-  const wish = requestedSettings(turn) ?? {};
+  const wish: Partial<AgentSettings> = requestedSettings(turn) ?? {};
   const found = await home.sessions.find(contextId, owner);
   const root = found?.root ?? firstRoot(wish, settings);
   const project = await home.project(root).catch(explainWorkspace);
@@ -90,6 +90,8 @@ async function* openSession(
       allowedRoots: [],
     });
     if (mode !== project.modeOf(contextId)) await home.sessions.change(session, () => ({ mode }));
+    const isKnown = settings.models.some(({ name }) => name === wish.model);
+    if (isKnown) await home.sessions.change(session, () => ({ model: wish.model! }));
   }
   yield* run(turn);
 }
@@ -121,6 +123,7 @@ function settingsInEffect(turn: Turn, home: CoderHome): AgentSettings | undefine
     workspacePath: session.root,
     autoExecute: mode === "full",
     ...(wish.mode !== undefined && { mode }),
+    ...(wish.model !== undefined && { model: home.modelName(session) }),
   };
 }
 
@@ -181,12 +184,23 @@ async function* runTurn(
   const latest = home.sessions.known(contextId) ?? session;
   const agent = await home.agent(latest, project);
   const conversation = yield* fittingConversation(turn, home, latest);
+  let contextTokens = lastContextTokens(turn.journal);
   for await (const events of agent.run(withMessage(turn, message, conversation))) {
+    const all = [events].flat();
+    contextTokens = lastContextTokens(all) ?? contextTokens;
     // Before its end is written: nothing runs after it.
-    const end = [events].flat().find(isEnd) as StatusUpdateEvent | undefined;
-    if (end !== undefined) await home.countUsage(turn, end.metadata?.["usage"]);
+    const end = all.find(isEnd) as StatusUpdateEvent | undefined;
+    if (end !== undefined) await home.countUsage(turn, end.metadata?.["usage"], contextTokens);
     yield events;
   }
+}
+
+/** The tokens of the last answer of the model, with its request. */
+function lastContextTokens(events: readonly AgentEvent[]): number | undefined {
+  const last = events.findLast(({ kind }) => kind === "internal:llm-result");
+  if (last === undefined) return undefined;
+  const { inputTokens, outputTokens } = (last as unknown as LlmResultEvent).usage;
+  return inputTokens + outputTokens;
 }
 
 /** The conversation that the model gets; summarized first if it is long. */
