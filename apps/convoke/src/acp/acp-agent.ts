@@ -288,7 +288,7 @@ interface OpenParams {
 }
 
 /** Whether the card declares an extension. */
-export function declares({ card }: RemoteAgent, uri: string): boolean {
+function declares({ card }: RemoteAgent, uri: string): boolean {
   const declared = listField(card["capabilities"], "extensions");
   return declared.some((extension) => textField(extension, "uri") === uri);
 }
