@@ -33,11 +33,10 @@ export class SessionSettings {
   constructor(status: CoderStatus) {
     this.#status = status;
     // The response that opens the session has them.
-    for (const update of this.#current)
-      this.#shown.set(update.sessionUpdate, JSON.stringify(update));
+    for (const update of this.#current) this.#isNew(update);
   }
 
-  /** For the response that opens a session. Editors of before there were options have the modes. */
+  /** For the response that opens a session. Older editors know only the modes. */
   get state(): { readonly modes: SessionModeState; readonly configOptions: SessionConfigOption[] } {
     const availableModes = MODES.filter(({ id }) => this.#status.modes.includes(id));
     return {
@@ -69,20 +68,24 @@ export class SessionSettings {
   }
 
   /** What the editor shows differently now. */
-  *updates(status: CoderStatus = this.#status): Generator<SessionUpdate> {
+  updates(status: CoderStatus = this.#status): readonly SessionUpdate[] {
     this.#status = status;
     const { title, context, cost } = status;
-    for (const update of this.#current) yield* this.#changed(update);
-    if (title !== "") yield* this.#changed({ sessionUpdate: "session_info_update", title });
-    if (context === undefined) return;
     const price = cost !== undefined && { cost: { amount: cost, currency: "USD" } };
-    yield* this.#changed({ sessionUpdate: "usage_update", ...context, ...price });
+    const all: readonly SessionUpdate[] = [
+      ...this.#current,
+      ...(title === "" ? [] : [{ sessionUpdate: "session_info_update", title } as const]),
+      ...(context ? [{ sessionUpdate: "usage_update", ...context, ...price } as const] : []),
+    ];
+    return all.filter((update) => this.#isNew(update));
   }
 
-  *#changed(update: SessionUpdate): Generator<SessionUpdate> {
+  /** Whether it differs from the last update of its kind. */
+  #isNew(update: SessionUpdate): boolean {
     const text = JSON.stringify(update);
-    if (this.#shown.get(update.sessionUpdate) !== text) yield update;
+    const isNew = this.#shown.get(update.sessionUpdate) !== text;
     this.#shown.set(update.sessionUpdate, text);
+    return isNew;
   }
 
   get #current(): readonly SessionUpdate[] {

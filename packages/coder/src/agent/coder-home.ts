@@ -163,7 +163,8 @@ export class CoderHome {
       ...(session && { session }),
       conversation,
       models: this.#settings.models.map(({ name }) => name),
-      contextSize: () => this.#contextSize(session ?? {}),
+      // If the model cannot be used, the next turn says why.
+      contextSize: () => this.#contextSize(session ?? {}).catch(() => undefined),
       mcpServers: () => this.#mcpReport(session),
       summarize: async (messages) => {
         const event = await this.#compact(session!, messages, turn!);

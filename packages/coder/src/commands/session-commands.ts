@@ -141,7 +141,7 @@ export const SESSION_COMMANDS: readonly CoderCommand[] = [
 /** What is in effect, also before the first message of a conversation. */
 async function statusOf({ session, project, models, contextSize: askSize }: CommandScope) {
   const { maxMode } = project.rights;
-  const contextSize = await askSize();
+  const contextSize = session && (await askSize());
   return {
     ...(session && { title: session.title }),
     workspacePath: project.workspace.root,
