@@ -5,6 +5,7 @@ import {
   type ContentBlock,
   type CreateElicitationRequest,
   type CreateElicitationResponse,
+  type McpServer,
   type PromptResponse,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
@@ -110,16 +111,16 @@ export class Editor {
   }
 
   /** The id of a new session. */
-  async newSession(): Promise<string> {
+  async newSession(mcpServers: McpServer[] = []): Promise<string> {
     const { sessionId } = await this.request(methods.agent.session.new, {
       cwd: this.cwd,
-      mcpServers: [],
+      mcpServers,
     });
     return sessionId;
   }
 
-  async load(sessionId: string): Promise<void> {
-    await this.request(methods.agent.session.load, { sessionId, cwd: this.cwd, mcpServers: [] });
+  async load(sessionId: string, mcpServers: McpServer[] = []): Promise<void> {
+    await this.request(methods.agent.session.load, { sessionId, cwd: this.cwd, mcpServers });
   }
 
   prompt(sessionId: string, content: string | ContentBlock[]): Promise<PromptResponse> {

@@ -1,4 +1,3 @@
-import { methods } from "@agentclientprotocol/sdk";
 import { EXTENSIONS, type Task, openApprovals } from "@convoke/protocol";
 import { defineAgent, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
@@ -140,7 +139,7 @@ test("an agent without the coder extension shows its tool calls and its text", a
   expect(editor.text("agent_message_chunk")).toBe("The sky is clear.");
 });
 
-test("a rejected task is a refusal", async () => {
+test("a rejected task is a refusal, and a session with MCP servers is rejected with the reason", async () => {
   const agent = defineAgent({
     name: "No",
     description: "Rejects",
@@ -153,6 +152,11 @@ test("a rejected task is a refusal", async () => {
 
   expect(stopReason).toBe("refusal");
   expect(editor.text("agent_message_chunk")).toBe("I do not do that.");
+  const files = { name: "files", command: "mcp-files", args: [], env: [] };
+  await expect(editor.newSession([files])).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining("(files); configure them at the agent"),
+  });
 });
 
 test("an agent that cannot be reached is an error of initialize, and MCP servers can be ignored", async () => {
@@ -164,7 +168,6 @@ test("an agent that cannot be reached is an error of initialize, and MCP servers
 
   const { url } = await serveAgent(codingAgent(scriptedModel(["Hi."])));
   const editor = await anEditor([url, "--ignore-mcp"], { cwd });
-  const mcpServers = [{ name: "files", command: "mcp-files", args: [], env: [] }];
-  await editor.request(methods.agent.session.new, { cwd: editor.cwd, mcpServers });
+  await editor.newSession([{ name: "files", command: "mcp-files", args: [], env: [] }]);
   expect(editor.stderr).toContain("files");
 });

@@ -143,6 +143,28 @@ describe("modes", () => {
   );
 });
 
+test("a message can ask for one of the models, and a model that the agent does not have changes nothing", async () => {
+  const model = {
+    small: scriptedModel(["I am small."]),
+    large: scriptedModel(["Large.", "Still."]),
+  };
+  const client = await serveCoder(aFolder(), { model });
+  const send = (name: string) =>
+    client.send({
+      ...inContext("talk", "who are you?"),
+      metadata: { coderAgent: { kind: "agent-settings", model: name } },
+    });
+  const status = async () => {
+    const asked = { command: "status", contextId: "talk" };
+    return ((await client.post("/executeCommand", asked)).json as { data: Metadata }).data;
+  };
+
+  expect(await status()).toMatchObject({ model: "small", models: ["small", "large"], mode: "ask" });
+  expect(answerOf(await send("large"))).toBe("Large.");
+  expect(answerOf(await send("huge"))).toBe("Still.");
+  expect(await status()).toMatchObject({ model: "large", usage: { turns: 2 } });
+});
+
 describe("a workspace", () => {
   const settings = (workspacePath: string) => ({
     metadata: { coderAgent: { kind: "agent-settings", workspacePath, isTrusted: true } },

@@ -10,6 +10,7 @@ export {
   type CoderOptions,
   type CoderToolCall,
   type CoderUsage,
+  type CodingAgent,
   type CommandDetails,
   DETAILS_NOTE,
   type DialectOptions,

@@ -1,7 +1,7 @@
 // A name added here is a promise; keep it short.
 
 // The agent
-export { coder } from "./agent/coder.ts";
+export { type CodingAgent, coder } from "./agent/coder.ts";
 export type { CoderOptions } from "./agent/coder-options.ts";
 
 // The workspace

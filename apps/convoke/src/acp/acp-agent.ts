@@ -1,7 +1,6 @@
 import {
   type AgentApp,
   type AgentContext,
-  type AvailableCommand,
   type ClientCapabilities,
   type InitializeRequest,
   type InitializeResponse,
@@ -13,19 +12,26 @@ import {
   methods,
 } from "@agentclientprotocol/sdk";
 import type { RemoteAgent } from "@convoke/client";
-import { ClientError, EXTENSIONS, RemoteError } from "@convoke/protocol";
+import { CODER_DIALECTS, ClientError, EXTENSIONS, RemoteError } from "@convoke/protocol";
 import { printable } from "@convoke/protocol/internal";
 import { randomUUID } from "node:crypto";
 import { isAbsolute } from "node:path";
 import { listField, textField } from "../terminal/json-fields.ts";
+import { type AskServer, CoderCommands, type CoderStatus } from "./coder-commands.ts";
+import { type McpServerConfigs, toMcpServers } from "./mcp-servers.ts";
 import { Session } from "./session.ts";
-import { listSessions, tasksOf } from "./sessions.ts";
+import { SessionSettings } from "./session-settings.ts";
+import { deleteSession, listSessions, tasksOf } from "./sessions.ts";
 
 /** The agent that an editor uses. */
 export interface AcpTarget {
   readonly connect: () => Promise<RemoteAgent>;
-  /** The commands of the agent; none if it has no such list. */
-  readonly commands: (agent: RemoteAgent) => Promise<readonly AvailableCommand[]>;
+  readonly ask: AskServer;
+  /**
+   * Gives a session MCP servers, in place of those that it had. Absent for an agent that cannot have
+   * servers of the editor: one that is reached over A2A, where no caller may bring any.
+   */
+  readonly setMcpServers?: (sessionId: string, servers: McpServerConfigs) => Promise<void>;
 }
 
 export interface AcpAgentOptions {
@@ -42,7 +48,8 @@ export interface AcpAgentOptions {
 interface Connected {
   readonly agent: RemoteAgent;
   readonly isCoder: boolean;
-  readonly commands: readonly AvailableCommand[];
+  /** Those of a coding agent. */
+  readonly commands: CoderCommands | undefined;
   readonly capabilities: ClientCapabilities;
 }
 
@@ -82,7 +89,11 @@ export class AcpAgent {
       )
       .onRequest(
         session.list,
-        this.#handle((params) => listSessions(this.#ready.agent, params)),
+        this.#handle((params) => listSessions(this.#ready.agent, this.#ready.commands, params)),
+      )
+      .onRequest(
+        session.delete,
+        this.#handle(({ sessionId }) => this.#delete(sessionId)),
       )
       .onRequest(
         session.close,
@@ -90,9 +101,17 @@ export class AcpAgent {
       )
       .onRequest(
         session.setMode,
-        this.#handle(({ sessionId, modeId }) => {
-          this.#session(sessionId).setMode(modeId);
+        this.#handle(async ({ sessionId, modeId }) => {
+          await this.#session(sessionId).choose("mode", modeId);
           return {};
+        }),
+      )
+      .onRequest(
+        session.setConfigOption,
+        this.#handle(async ({ sessionId, configId, value }) => {
+          const chosen = this.#session(sessionId);
+          await chosen.choose(configId, value);
+          return { configOptions: chosen.state.configOptions ?? [] };
         }),
       )
       .onRequest(
@@ -114,7 +133,9 @@ export class AcpAgent {
     const { target } = this.#options;
     const agent = await target.connect();
     const isCoder = declares(agent, EXTENSIONS.coder.uri);
-    const commands = await target.commands(agent);
+    const commands = declares(agent, CODER_DIALECTS.events)
+      ? await CoderCommands.open(target.ask)
+      : undefined;
     this.#connected = { agent, isCoder, commands, capabilities: clientCapabilities };
     const { inputModes, version } = agent.info;
     const takes = (type: string) =>
@@ -126,16 +147,21 @@ export class AcpAgent {
       agentInfo: { name: agent.name, title: agent.name, version },
       agentCapabilities: {
         loadSession: hasList,
+        mcpCapabilities: { http: target.setMcpServers !== undefined, sse: false },
         promptCapabilities: { image: takes("image"), audio: takes("audio"), embeddedContext: true },
-        sessionCapabilities: { close: {}, ...(hasList && { list: {}, resume: {} }) },
+        sessionCapabilities: {
+          close: {},
+          ...(hasList && { list: {}, resume: {} }),
+          ...(hasList && commands?.has("sessions") && { delete: {} }),
+        },
       },
       authMethods: [],
     };
   }
 
-  #open({ cwd, mcpServers }: OpenParams, client: AgentContext) {
-    const session = this.#create(randomUUID(), { cwd, mcpServers }, client);
-    return { sessionId: session.id, ...session.modes };
+  async #open({ cwd, mcpServers }: OpenParams, client: AgentContext) {
+    const session = await this.#create(randomUUID(), { cwd, mcpServers }, client);
+    return { sessionId: session.id, ...session.state };
   }
 
   async #load(
@@ -145,46 +171,79 @@ export class AcpAgent {
   ) {
     const tasks = await tasksOf(this.#ready.agent, sessionId);
     if (tasks.length === 0) throw RequestError.sessionNotFound(sessionId);
-    const session = this.#create(sessionId, params, client);
+    const session = await this.#create(sessionId, params, client);
     await session.load(tasks, isShown);
-    return session.modes;
+    return session.state;
   }
 
   async #close(sessionId: string) {
     await this.#session(sessionId).cancel();
     this.#sessions.delete(sessionId);
+    await this.#options.target.setMcpServers?.(sessionId, {});
     return {};
   }
 
-  #create(id: string, { cwd, mcpServers }: OpenParams, client: AgentContext): Session {
+  async #delete(sessionId: string) {
+    if (this.#sessions.has(sessionId)) await this.#close(sessionId);
+    await deleteSession(this.#ready.agent, sessionId);
+    return {};
+  }
+
+  async #create(
+    id: string,
+    { cwd, mcpServers }: OpenParams,
+    client: AgentContext,
+  ): Promise<Session> {
     if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd must be an absolute path");
-    this.#checkMcp(mcpServers);
+    await this.#setMcpServers(id, mcpServers);
     const { agent, isCoder, commands, capabilities } = this.#ready;
     const { gone, note } = this.#options;
-    const scope = { agent, isCoder, client, capabilities, gone, note };
-    const hasModes = isCoder && commands.some(({ name }) => name === "mode");
-    const session = new Session(scope, id, cwd, hasModes);
+    const status = (sessionId: string) => this.#status(sessionId);
+    const scope = { agent, isCoder, client, capabilities, status, gone, note };
+    const known = await status(id);
+    const session = new Session(scope, id, cwd, known && new SessionSettings(known));
     this.#sessions.get(id)?.leave();
     this.#sessions.set(id, session);
     // After the response, because the editor does not know the session before.
-    if (commands.length > 0) {
-      const update = { sessionUpdate: "available_commands_update" as const };
+    if (commands !== undefined && commands.list.length > 0) {
+      const availableCommands = [...commands.list];
+      const update = { sessionUpdate: "available_commands_update", availableCommands } as const;
       setImmediate(() => {
-        session.show({ ...update, availableCommands: [...commands] }).catch(() => undefined);
+        session.show(update).catch(() => undefined);
       });
     }
     return session;
   }
 
-  /** An A2A agent has its own MCP servers: a message cannot bring others. */
-  #checkMcp(servers: readonly McpServer[]): void {
+  /** Only an agent of this process can have servers of the editor: a message cannot bring any. */
+  async #setMcpServers(sessionId: string, servers: readonly McpServer[]): Promise<void> {
+    const { target, ignoresMcp, note } = this.#options;
     const names = servers.map(({ name }) => name).join(", ");
-    if (servers.length === 0) return;
-    if (this.#options.ignoresMcp) return this.#options.note(`MCP servers are ignored: ${names}`);
-    throw RequestError.invalidParams(
-      { mcpServers: names },
-      `this agent does not accept MCP servers of the client (${names}); configure them at the agent, or start convoke acp with --ignore-mcp`,
-    );
+    if (ignoresMcp && servers.length > 0) return note(`MCP servers are ignored: ${names}`);
+    if (target.setMcpServers === undefined && servers.length > 0) {
+      throw RequestError.invalidParams(
+        { mcpServers: names },
+        `this agent does not accept MCP servers of the client (${names}); configure them at the agent, or start convoke acp with --ignore-mcp`,
+      );
+    }
+    try {
+      await target.setMcpServers?.(sessionId, toMcpServers(servers));
+    } catch (error) {
+      // Their settings are wrong; the text says which field.
+      if (error instanceof TypeError) throw RequestError.invalidParams({}, error.message);
+      throw error;
+    }
+  }
+
+  /** A server that cannot say it does not end the session: its settings are shown as they were. */
+  async #status(sessionId: string): Promise<CoderStatus | undefined> {
+    try {
+      return await this.#ready.commands?.status(sessionId);
+    } catch (error) {
+      const { gone, note } = this.#options;
+      if (!gone.aborted) note(`The status of the session is not known: ${String(error)}`);
+      return undefined;
+    }
   }
 
   get #ready(): Connected {
@@ -229,7 +288,7 @@ interface OpenParams {
 }
 
 /** Whether the card declares an extension. */
-export function declares({ card }: RemoteAgent, uri: string): boolean {
+function declares({ card }: RemoteAgent, uri: string): boolean {
   const declared = listField(card["capabilities"], "extensions");
   return declared.some((extension) => textField(extension, "uri") === uri);
 }

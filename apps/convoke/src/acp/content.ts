@@ -47,7 +47,21 @@ export function toContent(part: A2APart): ContentBlock {
 }
 
 export function jsonBlock(data: unknown): string {
-  return `\n\`\`\`json\n${JSON.stringify(data, undefined, 2)}\n\`\`\`\n`;
+  return `\n${codeBlock(JSON.stringify(data, undefined, 2), "json")}\n`;
+}
+
+/** A fenced block. The fence is longer than any in the text. */
+export function codeBlock(text: string, language = ""): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
+}
+
+/** Editors receive the whole content with every update, so a long output is shown from its end. */
+const MAX_SHOWN = 16_384;
+
+export function shortened(text: string): string {
+  return text.length <= MAX_SHOWN ? text : `…${text.slice(-MAX_SHOWN)}`;
 }
 
 function fileContent({ file }: FilePart): ContentBlock {

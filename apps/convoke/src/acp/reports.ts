@@ -1,10 +1,26 @@
 import type { PlanEntry as AcpPlanEntry, ToolCallStatus } from "@agentclientprotocol/sdk";
-import { type CoderToolCall, type PlanEntry, isDetails } from "@convoke/coder";
+import { type CallDetails, type CoderToolCall, type PlanEntry, isDetails } from "@convoke/coder";
 import type { JsonObject } from "@convoke/protocol/internal";
 import { listField, objectField, textField } from "../terminal/json-fields.ts";
-import type { ReportedCall } from "./tool-call.ts";
 
 // What the extensions of an agent report. The agent may be any, so nothing is taken for granted.
+
+/** What is known about a tool call, whichever extension reports it. */
+export interface ReportedCall {
+  readonly name?: string;
+  readonly title?: string;
+  readonly status?: ToolCallStatus;
+  readonly input?: unknown;
+  readonly details?: CallDetails;
+  /** What it has written so far. */
+  readonly output?: string;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+export function isOver(status: ToolCallStatus | undefined): boolean {
+  return status === "completed" || status === "failed";
+}
 
 const STATUS: Partial<Readonly<Record<string, ToolCallStatus>>> = {
   PENDING: "pending",

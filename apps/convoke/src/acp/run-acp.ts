@@ -1,21 +1,21 @@
-import { type AvailableCommand, ndJsonStream } from "@agentclientprotocol/sdk";
-import { type ConnectOptions, type RemoteAgent, connect } from "@convoke/client";
-import { type Agent, CODER_DIALECTS, EXTENSIONS } from "@convoke/protocol";
+import { ndJsonStream } from "@agentclientprotocol/sdk";
+import type { CodingAgent } from "@convoke/coder";
+import { type ConnectOptions, connect } from "@convoke/client";
+import { type Agent, EXTENSIONS } from "@convoke/protocol";
 import { printable } from "@convoke/protocol/internal";
 import { Readable, Writable } from "node:stream";
 import { openInProcess } from "../host/in-process-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
-import { listField, textField } from "../terminal/json-fields.ts";
 import { disconnected, takeProtocolStreams } from "../terminal/protocol-streams.ts";
-import { AcpAgent, type AcpTarget, declares } from "./acp-agent.ts";
+import { AcpAgent, type AcpTarget } from "./acp-agent.ts";
 
 /** The agent to offer: at an address, in a file, or one that was made for this process. */
 export type AcpTargetRequest =
   | {
       readonly url: string;
       readonly connecting: ConnectOptions;
-      /** Asks the server for the commands of the agent. */
-      readonly askCommands: () => Promise<unknown>;
+      /** A request to a route of the server that is not part of A2A. A body makes it a POST. */
+      readonly ask: AcpTarget["ask"];
     }
   | {
       readonly url?: undefined;
@@ -62,33 +62,25 @@ interface OpenedTarget {
 
 async function openTarget(request: AcpRequest): Promise<OpenedTarget> {
   if (request.url === undefined) {
-    const { connect: open, get, close } = await openInProcess(request, EXTENSION_URIS);
-    const ask = async (): Promise<unknown> => (await get("/listCommands")).json();
-    return { target: { connect: open, commands: (agent) => commandsOf(agent, ask) }, close };
+    const { agent: own, connect: open, ask, close } = await openInProcess(request, EXTENSION_URIS);
+    const target: AcpTarget = {
+      connect: open,
+      ask,
+      ...(isCodingAgent(own) && {
+        setMcpServers: (sessionId, servers) => own.setMcpServers(sessionId, servers),
+      }),
+    };
+    return { target, close };
   }
-  const { url, connecting, askCommands } = request;
+  const { url, connecting, ask } = request;
   const extensions = [...EXTENSION_URIS, ...(connecting.extensions ?? [])];
   const target: AcpTarget = {
     connect: () => connect(url, { ...connecting, extensions, cache: false }),
-    commands: (agent) => commandsOf(agent, askCommands),
+    ask,
   };
   return { target, close: () => Promise.resolve() };
 }
 
-/** The commands of a coding agent. The user types them as messages: `/name arguments`. */
-async function commandsOf(
-  agent: RemoteAgent,
-  ask: () => Promise<unknown>,
-): Promise<readonly AvailableCommand[]> {
-  if (!declares(agent, CODER_DIALECTS.events)) return [];
-  return listField(await ask(), "commands").map((command) => {
-    const names = listField(command, "subCommands").map((one) => textField(one, "name"));
-    const words = listField(command, "arguments").map((one) => textField(one, "name"));
-    const hint = [...(names.length > 0 ? [names.join(" | ")] : []), ...words].join(" ");
-    return {
-      name: textField(command, "name"),
-      description: textField(command, "description"),
-      ...(hint !== "" && { input: { hint } }),
-    };
-  });
+function isCodingAgent(agent: Agent): agent is CodingAgent {
+  return "setMcpServers" in agent;
 }

@@ -4,7 +4,6 @@ import {
   type ContentBlock,
   type PromptResponse,
   RequestError,
-  type SessionModeState,
   type SessionUpdate,
   methods,
 } from "@agentclientprotocol/sdk";
@@ -12,7 +11,10 @@ import type { Conversation, RemoteAgent } from "@convoke/client";
 import { EXTENSIONS, type Message, type Task, isTerminal, userMessage } from "@convoke/protocol";
 import { randomUUID } from "node:crypto";
 import { AskClient } from "./ask-client.ts";
+import type { CoderStatus } from "./coder-commands.ts";
+import { terminalKey } from "./command-output.ts";
 import { toParts } from "./content.ts";
+import type { SessionSettings } from "./session-settings.ts";
 import { TaskUpdates } from "./task-updates.ts";
 import { Turn } from "./turn.ts";
 
@@ -23,54 +25,44 @@ export interface SessionScope {
   readonly isCoder: boolean;
   readonly client: AgentContext;
   readonly capabilities: ClientCapabilities;
+  /** What is in effect in a session; undefined if the agent does not say. */
+  readonly status: (sessionId: string) => Promise<CoderStatus | undefined>;
   /** Aborts when the editor is gone. */
   readonly gone: AbortSignal;
   /** Writes a line to the log. */
   readonly note: (message: string) => void;
 }
 
-/** The modes of a coding agent. The server grants at most those that its policy allows. */
-const MODES = [
-  { id: "plan", name: "Plan", description: "Reads and plans; changes nothing" },
-  { id: "ask", name: "Ask", description: "Asks before it changes files or runs commands" },
-  { id: "auto-edit", name: "Auto-edit", description: "Changes files without asking" },
-  { id: "full", name: "Full", description: "Runs everything without asking" },
-];
-
 /** A session of an editor: a conversation of A2A, whose context has the id of the session. */
 export class Session {
   readonly id: string;
   readonly cwd: string;
   readonly #scope: SessionScope;
-  readonly #hasModes: boolean;
+  readonly #settings: SessionSettings | undefined;
   #conversation: Conversation;
   #turn: { readonly turn: Turn; readonly ended: Promise<unknown> } | undefined;
   #isPrompted = false;
-  /** The mode that the user has chosen and that the agent was not asked for yet. */
-  #mode: string | undefined;
 
-  constructor(scope: SessionScope, id: string, cwd: string, hasModes: boolean) {
+  constructor(scope: SessionScope, id: string, cwd: string, settings: SessionSettings | undefined) {
     this.#scope = scope;
     this.id = id;
     this.cwd = cwd;
-    this.#hasModes = hasModes;
+    this.#settings = settings;
     this.#conversation = scope.agent.conversation({ contextId: id });
   }
 
-  /** The modes, if the agent has some. */
-  get modes(): { readonly modes?: SessionModeState } {
-    if (!this.#hasModes) return {};
-    return { modes: { currentModeId: "ask", availableModes: MODES } };
+  /** The mode, the model and their alternatives, if the agent has some. */
+  get state(): Partial<SessionSettings["state"]> {
+    return this.#settings?.state ?? {};
   }
 
-  /** Asks for another mode with the next message. */
-  setMode(modeId: string): void {
-    if (!this.#hasModes) throw RequestError.invalidParams({}, "this agent has no modes");
-    if (!MODES.some(({ id }) => id === modeId)) {
-      const names = MODES.map(({ id }) => id).join(", ");
-      throw RequestError.invalidParams({ modeId }, `modeId must be one of ${names}`);
+  /** Chooses a mode or a model. The next message asks the agent for it. */
+  async choose(setting: string, value: unknown): Promise<void> {
+    if (this.#settings === undefined) {
+      throw RequestError.invalidParams({}, `this agent has no ${setting}s`);
     }
-    this.#mode = modeId;
+    this.#settings.choose(setting, value);
+    for (const update of this.#settings.updates()) await this.show(update);
   }
 
   /** Sends what the user has written, and follows the task. */
@@ -84,6 +76,7 @@ export class Session {
       if (await this.#isCanceledBefore()) return { stopReason: "cancelled" };
       return await this.#follow(this.#newUpdates(false), this.#messageFor(blocks));
     } finally {
+      await this.#refresh();
       this.#isPrompted = false;
     }
   }
@@ -108,6 +101,7 @@ export class Session {
       updates = this.#newUpdates(true);
       for (const update of updates.next(task)) if (isShown) await this.show(update);
     }
+    await this.#refresh();
     const last = tasks.at(-1);
     if (last === undefined) return;
     const { id, contextId, status } = last;
@@ -126,6 +120,13 @@ export class Session {
   async show(update: SessionUpdate): Promise<void> {
     const { client } = this.#scope;
     await client.notify(methods.client.session.update, { sessionId: this.id, update });
+  }
+
+  /** Shows the title, the mode, the model and the usage, if they have changed. */
+  async #refresh(): Promise<void> {
+    if (this.#settings === undefined) return;
+    const status = await this.#scope.status(this.id);
+    for (const update of this.#settings.updates(status)) await this.show(update);
   }
 
   /**
@@ -162,17 +163,17 @@ export class Session {
   }
 
   #newUpdates(isReplay: boolean): TaskUpdates {
-    return new TaskUpdates({ cwd: this.cwd, isCoder: this.#scope.isCoder, isReplay });
+    const { isCoder, capabilities } = this.#scope;
+    const terminals = terminalKey(capabilities);
+    return new TaskUpdates({ cwd: this.cwd, isCoder, isReplay, terminals });
   }
 
   /** A coding agent is asked to work in the folder of the session; its server decides. */
   #messageFor(blocks: readonly ContentBlock[]): Message {
     const message = userMessage(randomUUID(), toParts(blocks));
     if (!this.#scope.isCoder) return message;
-    const mode = this.#mode === undefined ? {} : { mode: this.#mode };
-    // Asked for once: commands can change it too.
-    this.#mode = undefined;
-    const settings = { kind: "agent-settings", workspacePath: this.cwd, ...mode };
+    const chosen = this.#settings?.take() ?? {};
+    const settings = { kind: "agent-settings", workspacePath: this.cwd, ...chosen };
     return { ...message, metadata: { [EXTENSIONS.coder.uri]: settings } };
   }
 }

@@ -1,8 +1,16 @@
-import type { ListSessionsResponse } from "@agentclientprotocol/sdk";
+import { type ListSessionsResponse, RequestError } from "@agentclientprotocol/sdk";
 import type { RemoteAgent } from "@convoke/client";
-import { EXTENSIONS, type Task, textOfParts } from "@convoke/protocol";
+import {
+  ERRORS,
+  EXTENSIONS,
+  RemoteError,
+  type Task,
+  isTerminal,
+  textOfParts,
+} from "@convoke/protocol";
 import { oneLine } from "@convoke/protocol/internal";
 import { textField } from "../terminal/json-fields.ts";
+import type { CoderCommands } from "./coder-commands.ts";
 
 /** The newest tasks that are searched for sessions. */
 const MAX_TASKS = 1000;
@@ -20,26 +28,70 @@ export async function tasksOf(agent: RemoteAgent, sessionId: string): Promise<re
   return tasks;
 }
 
+/** Cancels what a session works on, and makes the coding agent forget it. */
+export async function deleteSession(agent: RemoteAgent, sessionId: string): Promise<void> {
+  const tasks = await listTasks(agent, sessionId);
+  const open = tasks.filter(({ status }) => !isTerminal(status.state));
+  await Promise.all(open.map(({ id }) => agent.cancel(id).catch(unlessEnded)));
+  const conversation = agent.conversation({ contextId: sessionId });
+  const { task } = await conversation.say(`/sessions delete ${sessionId}`).result;
+  if (task?.status.state === "completed") return;
+  throw RequestError.internalError({ sessionId }, "the agent did not delete the session");
+}
+
+/** A task that has ended in the meantime cannot be canceled any more. */
+function unlessEnded(error: unknown): void {
+  const isEnded = error instanceof RemoteError && error.code === ERRORS.TaskNotCancelable.code;
+  if (!isEnded) throw error;
+}
+
+interface ListParams {
+  readonly cwd?: string | null;
+  readonly cursor?: string | null;
+}
+
 /** One page of the sessions of the caller, newest first. */
 export async function listSessions(
   agent: RemoteAgent,
-  { cwd, cursor }: { readonly cwd?: string | null; readonly cursor?: string | null },
+  commands: CoderCommands | undefined,
+  params: ListParams,
+): Promise<ListSessionsResponse> {
+  const listed = await commands?.sessions();
+  if (listed === undefined) return listByTasks(agent, params);
+  const { cwd, cursor } = params;
+  const sessions = listed.filter((session) => cwd == null || session.cwd === cwd);
+  return pageOf(
+    sessions.map(({ contextId, ...facts }) => ({ sessionId: contextId, ...facts })),
+    cursor,
+  );
+}
+
+/** The sessions of an agent that does not list them: the contexts of its newest tasks. */
+async function listByTasks(
+  agent: RemoteAgent,
+  { cwd, cursor }: ListParams,
 ): Promise<ListSessionsResponse> {
   const tasks = await listTasks(agent);
-  const sessions = [...Map.groupBy(tasks, ({ contextId }) => contextId)];
-  const start = Number(cursor ?? 0) || 0;
-  const shown = await Promise.all(
-    sessions.slice(start, start + PAGE_SIZE).map(async ([sessionId, all]) => {
+  const contexts = [...Map.groupBy(tasks, ({ contextId }) => contextId)];
+  const { sessions: shown, ...more } = pageOf(contexts, cursor);
+  const sessions = await Promise.all(
+    shown.map(async ([sessionId, all]) => {
       const updatedAt = all[0]?.status.timestamp;
       const first = await agent.get(all.at(-1)?.id ?? "");
       return { sessionId, ...factsOf(first, cwd), ...(updatedAt !== undefined && { updatedAt }) };
     }),
   );
-  const isMore = start + PAGE_SIZE < sessions.length;
-  return {
-    sessions: shown.filter((session) => cwd == null || session.cwd === cwd),
-    ...(isMore && { nextCursor: String(start + PAGE_SIZE) }),
-  };
+  return { sessions: sessions.filter((session) => cwd == null || session.cwd === cwd), ...more };
+}
+
+function pageOf<Session>(
+  all: readonly Session[],
+  cursor: string | null | undefined,
+): { sessions: Session[]; nextCursor?: string } {
+  const start = Number(cursor ?? 0) || 0;
+  const end = start + PAGE_SIZE;
+  const sessions = all.slice(start, end);
+  return { sessions, ...(end < all.length && { nextCursor: String(end) }) };
 }
 
 /** The title and the folder of a session, from its first message. */

@@ -1,4 +1,4 @@
-import type { SessionUpdate, ToolCall, ToolCallStatus } from "@agentclientprotocol/sdk";
+import type { SessionUpdate, ToolCall } from "@agentclientprotocol/sdk";
 import type { CoderUsage } from "@convoke/coder";
 import {
   type A2AArtifact,
@@ -19,9 +19,17 @@ import {
 import { isObject } from "@convoke/protocol/internal";
 import { isDeepStrictEqual } from "node:util";
 import { textField } from "../terminal/json-fields.ts";
+import { type TerminalKey, newTerminal, runsCommand, terminalChange } from "./command-output.ts";
 import { toContent } from "./content.ts";
-import { activityCall, coderCall, planEntries, thoughtText } from "./reports.ts";
-import { type ReportedCall, callOf, toToolCall } from "./tool-call.ts";
+import {
+  type ReportedCall,
+  activityCall,
+  coderCall,
+  isOver,
+  planEntries,
+  thoughtText,
+} from "./reports.ts";
+import { callOf, toToolCall } from "./tool-call.ts";
 
 const CODER = EXTENSIONS.coder.uri;
 const ACTIVITY = EXTENSIONS.toolActivity.uri;
@@ -33,6 +41,8 @@ export interface TaskUpdatesOptions {
   readonly isCoder: boolean;
   /** Whether the messages of the user are shown: those of an earlier session. */
   readonly isReplay: boolean;
+  /** How the editor receives the output of commands. Absent if it has no terminals for this. */
+  readonly terminals?: TerminalKey | undefined;
 }
 
 type Updates = Generator<SessionUpdate, void, undefined>;
@@ -92,7 +102,8 @@ export class TaskUpdates {
   /** The call of an approval as it is shown. */
   toolCall(taskId: string, approval: Approval): ToolCall {
     const id = approvalCallId(taskId, approval);
-    return this.#calls.get(id)?.shown ?? toToolCall(id, callOf(approval), this.#cwd);
+    const view = { cwd: this.#cwd, hasTerminal: false };
+    return this.#calls.get(id)?.shown ?? toToolCall(id, callOf(approval), view);
   }
 
   /** The question that a task waits with, as a message of the agent. */
@@ -212,15 +223,30 @@ export class TaskUpdates {
     const before = this.#calls.get(id);
     if (before !== undefined && isOver(before.call.status)) return;
     const call = { ...before?.call, ...changes };
-    const shown = toToolCall(id, call, this.#cwd);
-    this.#calls.set(id, { call, shown });
-    if (before === undefined) return yield { sessionUpdate: "tool_call", ...shown };
+    const { terminals } = this.#options;
+    // An editor creates the terminal of a call with the call, so a later change does not add one.
+    const hasTerminal = before?.hasTerminal ?? (terminals !== undefined && runsCommand(call));
+    const shown = toToolCall(id, call, { cwd: this.#cwd, hasTerminal });
+    this.#calls.set(id, { call, shown, hasTerminal });
+    if (before === undefined) {
+      const meta = hasTerminal && { _meta: newTerminal(id, call, this.#cwd) };
+      yield { sessionUpdate: "tool_call", ...shown, ...meta };
+    }
     const changed = Object.entries(shown).filter(
-      ([field, value]) => !isDeepStrictEqual(value, before.shown[field as keyof ToolCall]),
+      ([field, value]) =>
+        !isDeepStrictEqual(value, (before?.shown ?? shown)[field as keyof ToolCall]),
     );
-    if (changed.length === 0) return;
+    const meta = hasTerminal
+      ? terminalChange(terminals!, id, { before: before?.call ?? {}, after: call })
+      : undefined;
+    if (changed.length === 0 && meta === undefined) return;
     const fields = Object.fromEntries(changed) as Partial<ToolCall>;
-    yield { sessionUpdate: "tool_call_update", ...fields, toolCallId: id };
+    yield {
+      sessionUpdate: "tool_call_update",
+      ...fields,
+      toolCallId: id,
+      ...(meta && { _meta: meta }),
+    };
   }
 
   /** A task that has ended has no open calls. */
@@ -275,6 +301,7 @@ interface ShownText {
 interface ShownCall {
   readonly call: ReportedCall;
   readonly shown: ToolCall;
+  readonly hasTerminal: boolean;
 }
 
 /** Unique in the session: models number the calls of each task from the beginning. */
@@ -285,10 +312,6 @@ function callIdFor(taskId: string, callId: string): string {
 /** A call of a sub-agent is not reported, so its approval stands for it. */
 function approvalCallId(taskId: string, { id, tool, from = [] }: Approval): string {
   return callIdFor(taskId, from.length === 0 ? tool.callId : id);
-}
-
-function isOver(status: ToolCallStatus | undefined): boolean {
-  return status === "completed" || status === "failed";
 }
 
 /** Whether a part belongs to an extension; others are data of the answer. */

@@ -1,25 +1,23 @@
-import type { ToolCall, ToolCallContent, ToolCallStatus, ToolKind } from "@agentclientprotocol/sdk";
+import type { ToolCall, ToolCallContent, ToolKind } from "@agentclientprotocol/sdk";
 import type { CallDetails, EditDetails } from "@convoke/coder";
 import type { Approval } from "@convoke/protocol";
 import { isObject, oneLine } from "@convoke/protocol/internal";
 import { resolve } from "node:path";
-import { jsonBlock } from "./content.ts";
+import { commandText, runsCommand } from "./command-output.ts";
+import { codeBlock, jsonBlock, shortened } from "./content.ts";
+import type { ReportedCall } from "./reports.ts";
 
-/** What is known about a tool call, whichever extension reports it. */
-export interface ReportedCall {
-  readonly name?: string;
-  readonly title?: string;
-  readonly status?: ToolCallStatus;
-  readonly input?: unknown;
-  readonly details?: CallDetails;
-  /** What it has written so far. */
-  readonly output?: string;
-  readonly result?: unknown;
-  readonly error?: string;
+/** How a call is shown. */
+export interface CallView {
+  /** The folder that paths are relative to. */
+  readonly cwd: string;
+  /** Whether its output is in a terminal that has the id of the call. */
+  readonly hasTerminal: boolean;
 }
 
 /** A tool call as an editor shows it. */
-export function toToolCall(toolCallId: string, call: ReportedCall, cwd: string): ToolCall {
+export function toToolCall(toolCallId: string, call: ReportedCall, view: CallView): ToolCall {
+  const { cwd } = view;
   const { name = "", status = "pending", input, result } = call;
   const path = pathOf(call);
   return {
@@ -28,7 +26,7 @@ export function toToolCall(toolCallId: string, call: ReportedCall, cwd: string):
     ...(name !== "" && { name }),
     kind: kindOf(call),
     status,
-    content: contentOf(call, cwd),
+    content: contentOf(toolCallId, call, view),
     ...(path !== undefined && { locations: [{ path: resolve(cwd, path), ...lineOf(input) }] }),
     ...(input !== undefined && { rawInput: input }),
     ...(result !== undefined && { rawOutput: result }),
@@ -96,36 +94,41 @@ function lineOf(input: unknown): { readonly line?: number } {
   return Number.isInteger(offset) && (offset as number) > 0 ? { line: offset as number } : {};
 }
 
-/** Editors receive the whole content with every update, so a long output is shown from its end. */
-const MAX_SHOWN = 16_384;
+function contentOf(
+  terminalId: string,
+  call: ReportedCall,
+  { cwd, hasTerminal }: CallView,
+): ToolCallContent[] {
+  const { details, error } = call;
+  const shown: ToolCallContent[] = details?.type === "edit" ? [changeOf(details, cwd)] : [];
+  if (hasTerminal) shown.push({ type: "terminal", terminalId });
+  const text = hasTerminal ? error : textOf(call);
+  if (text !== undefined && text !== "") shown.push(textContent(text));
+  return shown;
+}
 
-function contentOf({ details, output, result, error }: ReportedCall, cwd: string) {
-  const content: ToolCallContent[] = details?.type === "edit" ? [changeOf(details, cwd)] : [];
+function textOf(call: ReportedCall): string {
+  const { details, output, result, error } = call;
+  if (runsCommand(call)) return commandText(call);
   const isChange = details?.type === "edit" && error === undefined;
-  const text = error ?? output ?? (isChange ? undefined : resultText(result));
-  if (text !== undefined && text !== "") content.push(textContent(text));
-  return content;
+  return shortened(error ?? output ?? (isChange ? "" : resultText(result)));
 }
 
 /** A change with its contents, or its diff as text if they are too long to be sent. */
 function changeOf(edit: EditDetails, cwd: string): ToolCallContent {
   const { filePath, oldContent, newContent, diff } = edit;
   if (oldContent === undefined && newContent === undefined && diff !== undefined) {
-    return textContent(`\`\`\`diff\n${diff}\n\`\`\``);
+    return textContent(codeBlock(shortened(diff), "diff"));
   }
   const path = resolve(cwd, filePath);
   return { type: "diff", path, oldText: oldContent ?? null, newText: newContent ?? "" };
 }
 
 function textContent(text: string): ToolCallContent {
-  return { type: "content", content: { type: "text", text: shortened(text) } };
+  return { type: "content", content: { type: "text", text } };
 }
 
-function resultText(result: unknown): string | undefined {
-  if (result === undefined || result === null) return undefined;
+function resultText(result: unknown): string {
+  if (result === undefined || result === null) return "";
   return typeof result === "string" ? result : jsonBlock(result);
-}
-
-function shortened(text: string): string {
-  return text.length <= MAX_SHOWN ? text : `…${text.slice(-MAX_SHOWN)}`;
 }

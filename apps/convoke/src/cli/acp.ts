@@ -26,7 +26,7 @@ export const acpCommand: Command = {
   options: {
     "ignore-mcp": {
       type: "boolean",
-      help: "Ignore the MCP servers of the editor instead of rejecting its sessions",
+      help: "Ignore the MCP servers of the editor instead of using them or rejecting its sessions",
     },
     ...CODER_OPTIONS,
     ...FILE_OPTIONS,
@@ -102,8 +102,9 @@ function targetReader(context: CommandContext): () => Promise<AcpTargetRequest> 
   }
   const { text, isUrl } = readTarget(context, URL_OPTIONS);
   if (!isUrl) return async () => ({ agent: text, data: context.text("data") });
-  const askCommands = () => askServer(context, { path: "/listCommands", about: "commands" });
-  return async () => ({ url: text, connecting: await connectOptions(context), askCommands });
+  const ask = (path: string, body?: object) =>
+    askServer(context, { path, about: "commands", ...(body && { body }) });
+  return async () => ({ url: text, connecting: await connectOptions(context), ask });
 }
 
 function isDirectory(path: string): boolean {

@@ -9,9 +9,13 @@ import { explainFatal, explainStart } from "./start-problems.ts";
 
 /** An agent that runs in this process. */
 export interface InProcessAgent {
+  readonly agent: Agent;
   readonly connect: () => Promise<RemoteAgent>;
-  /** A request to a route of the server that is not part of A2A, as the caller that `connect` is. */
-  readonly get: (path: string) => Promise<Response>;
+  /**
+   * A request to a route of the server that is not part of A2A, as the caller that `connect` is. A
+   * body makes it a POST.
+   */
+  readonly ask: (path: string, body?: object) => Promise<unknown>;
   /** Stops running tasks, which resume at the next start, and closes the storage. */
   readonly close: () => Promise<void>;
 }
@@ -60,8 +64,12 @@ export async function openInProcess(
   }).catch((error: unknown) => {
     throw explainStart(error, settings, flags);
   });
-  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const headers = {
+    "Content-Type": "application/json",
+    ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+  };
   return {
+    agent,
     connect: () =>
       connect(URL_IN_PROCESS, {
         token,
@@ -69,7 +77,13 @@ export async function openInProcess(
         cache: false,
         fetch: (input, init) => mounted.fetch(new Request(input, init)),
       }),
-    get: (path) => mounted.fetch(new Request(new URL(path, URL_IN_PROCESS), { headers })),
+    ask: async (path, body) => {
+      const post = body !== undefined && { method: "POST", body: JSON.stringify(body) };
+      const url = new URL(path, URL_IN_PROCESS);
+      const response = await mounted.fetch(new Request(url, { headers, ...post }));
+      if (!response.ok) throw new Error(`${path} answered with HTTP ${response.status}`);
+      return response.json();
+    },
     close: () => mounted.close(),
   };
 }

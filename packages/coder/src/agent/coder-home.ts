@@ -7,13 +7,14 @@ import {
   type Message,
   type Turn,
 } from "@convoke/protocol";
-import { type McpServerConfig, defineAgent, resolveModel } from "@convoke/runtime";
+import { type McpServerConfig, McpServers, defineAgent, resolveModel } from "@convoke/runtime";
 import { isObject } from "@convoke/protocol/internal";
 import { createHash } from "node:crypto";
 import { mkdtempSync, realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { CoderCommand, CommandScope } from "../commands/command.ts";
 import { commandsOf } from "../commands/commands.ts";
 import { isInside } from "../policy/path-glob.ts";
@@ -25,6 +26,7 @@ import { type CompactedEvent, estimatedTokens, summarize } from "../sessions/sum
 import { cardOf } from "./card.ts";
 import type { CoderSettings, NamedModel } from "./coder-options.ts";
 import { codingInstructions } from "./instructions.ts";
+import { type McpServerConfigs, SessionServers } from "./session-servers.ts";
 
 /** The most workspaces that callers may use until the next restart. */
 const MAX_PROJECTS = 100;
@@ -38,6 +40,8 @@ export class CoderHome {
   readonly #projects = new Map<string, Promise<Project>>();
   readonly #opened = new Map<string, Project>();
   readonly #agents = new Map<string, Agent>();
+  /** By the contexts of the sessions. */
+  readonly #sessionServers = new Map<string, SessionServers>();
   #place: AgentEnvironment = {};
   #folder: string | undefined;
   #isTemporary = false;
@@ -57,7 +61,7 @@ export class CoderHome {
     // Opened at once, so that commands that a crash left running are ended, and the tools can be
     // listed before the first turn. What goes wrong is reported again with each turn.
     const { workspace: root } = this.#settings;
-    const opening = this.project().then((project) => this.agent({ root }, project));
+    const opening = this.project().then((project) => this.agent({ root, contextId: "" }, project));
     opening.catch((error: unknown) => {
       place.logger?.warn("the workspace of the coding agent cannot be opened", { error });
     });
@@ -100,20 +104,44 @@ export class CoderHome {
   }
 
   /** The agent that works on a session. */
-  async agent(session: Pick<Session, "root" | "model">, project: Project): Promise<Agent> {
+  async agent(
+    session: Pick<Session, "root" | "model" | "contextId">,
+    project: Project,
+  ): Promise<Agent> {
     const key = this.#keyOf(session);
-    const found = this.#agents.get(key);
+    const servers = this.#sessionServers.get(session.contextId);
+    const agents = servers?.agents ?? this.#agents;
+    const found = agents.get(key);
     if (found !== undefined) return found;
-    const agent = this.#makeAgent(project, this.#modelOf(session));
+    const agent = this.#makeAgent(project, this.#modelOf(session), servers);
     agent.prepare?.({ ...this.#place, folder: project.folder });
-    this.#agents.set(key, agent);
+    agents.set(key, agent);
     return agent;
   }
 
-  /** The agent of a session if it has worked already, or any other: all have the same tools. */
+  /** The agent of a session if it has worked already, or any other: all have the same own tools. */
   openAgent(session: Session | undefined): Agent | undefined {
-    const own = session && this.#agents.get(this.#keyOf(session));
+    const agents = this.#sessionServers.get(session?.contextId ?? "")?.agents ?? this.#agents;
+    const own = session && agents.get(this.#keyOf(session));
     return own ?? this.#agents.values().next().value;
+  }
+
+  /** Replaces the MCP servers that a session has in addition to those of the agent. */
+  async setMcpServers(contextId: string, configs: McpServerConfigs): Promise<void> {
+    const before = this.#sessionServers.get(contextId);
+    if (isDeepStrictEqual(before?.configs ?? {}, configs)) return;
+    // Checks the settings of all together. Nothing starts before the first turn.
+    void new McpServers({ ...this.#settings.mcpServers, ...configs });
+    this.#sessionServers.delete(contextId);
+    if (Object.keys(configs).length > 0) {
+      this.#sessionServers.set(contextId, new SessionServers(configs));
+    }
+    await before?.close();
+  }
+
+  /** The name of the model that works on a session. */
+  modelName(session: Pick<Session, "model">): string {
+    return this.#modelOf(session).name;
   }
 
   commandScope(given: {
@@ -135,6 +163,8 @@ export class CoderHome {
       ...(session && { session }),
       conversation,
       models: this.#settings.models.map(({ name }) => name),
+      // If the model cannot be used, the next turn says why.
+      contextSize: () => this.#contextSize(session ?? {}).catch(() => undefined),
       mcpServers: () => this.#mcpReport(session),
       summarize: async (messages) => {
         const event = await this.#compact(session!, messages, turn!);
@@ -166,7 +196,11 @@ export class CoderHome {
   }
 
   /** Adds what a turn has used to its session, once. */
-  async countUsage({ message, task, caller }: Turn, used: unknown): Promise<void> {
+  async countUsage(
+    { message, task, caller }: Turn,
+    used: unknown,
+    contextTokens: number | undefined,
+  ): Promise<void> {
     if (!isObject(used)) return;
     const [input, output, cost] = ["inputTokens", "outputTokens", "cost"].map((name) => used[name]);
     const { messageId: lastTurn } = message;
@@ -180,6 +214,7 @@ export class CoderHome {
           inputTokens: usage.inputTokens + Number(input ?? 0),
           outputTokens: usage.outputTokens + Number(output ?? 0),
           ...(hasCost && { cost: (usage.cost ?? 0) + Number(cost ?? 0) }),
+          ...(contextTokens !== undefined && { contextTokens }),
           lastTurn,
         },
       };
@@ -187,6 +222,8 @@ export class CoderHome {
   }
 
   async close(): Promise<void> {
+    await Promise.all([...this.#sessionServers.values()].map((servers) => servers.close()));
+    this.#sessionServers.clear();
     await Promise.all(
       [...this.#agents.values()].map(async (agent) => agent[Symbol.asyncDispose]?.()),
     );
@@ -217,9 +254,13 @@ export class CoderHome {
   }
 
   async #defaultLimit(session: Session): Promise<number | undefined> {
+    const size = await this.#contextSize(session);
+    return size === undefined ? undefined : size * COMPACT_SHARE;
+  }
+
+  async #contextSize(session: Pick<Session, "model">): Promise<number | undefined> {
     const { model } = this.#modelOf(session);
-    const { contextTokens } = await resolveModel(model, this.#settings.modelOptions);
-    return contextTokens === undefined ? undefined : contextTokens * COMPACT_SHARE;
+    return (await resolveModel(model, this.#settings.modelOptions)).contextTokens;
   }
 
   #modelOf({ model }: Pick<Session, "model">): NamedModel {
@@ -231,11 +272,12 @@ export class CoderHome {
     return `${this.#modelOf(session).name}\n${session.root}`;
   }
 
-  #makeAgent(project: Project, { model }: NamedModel): Agent {
+  #makeAgent(project: Project, { model }: NamedModel, servers: SessionServers | undefined): Agent {
     const { modelOptions, instructions: more, budget, tools = [] } = this.#settings;
     const { workspace, isTrusted, hasSandbox } = project;
     const confirm = project.rule("other");
-    const { mcpServers, subAgents } = this.#settings;
+    const { subAgents } = this.#settings;
+    const mcpServers = this.#mcpServers(project, servers);
     return defineAgent({
       ...cardOf(this.#settings),
       model,
@@ -252,10 +294,7 @@ export class CoderHome {
       },
       ...(modelOptions && { modelOptions }),
       ...(budget && { budget }),
-      ...(mcpServers && {
-        mcpServers: mapValues(mcpServers, (server) => withRule(server, confirm, workspace.root)),
-        mcpSkills: false,
-      }),
+      ...(mcpServers && { mcpServers, mcpSkills: false }),
       ...(subAgents && {
         subAgents: mapValues(subAgents, (given) => {
           if (typeof given === "string") return { url: given, confirm };
@@ -263,6 +302,22 @@ export class CoderHome {
         }),
       }),
     });
+  }
+
+  /** The servers of the agent, and those of the session, which replace others of the same name. */
+  #mcpServers(
+    project: Project,
+    servers: SessionServers | undefined,
+  ): McpServerConfigs | McpServers | undefined {
+    const confirm = project.rule("other");
+    const { root } = project.workspace;
+    const { mcpServers: own } = this.#settings;
+    const withRules = (configs: McpServerConfigs) =>
+      mapValues(configs, (server) => withRule(server, confirm, root));
+    if (servers === undefined) return own && withRules(own);
+    const { logger } = this.#place;
+    const options = { folder: project.folder, ...(logger && { logger }) };
+    return servers.open(() => new McpServers(withRules({ ...own, ...servers.configs }), options));
   }
 
   #mcpReport(session: Session | undefined): ReturnType<CommandScope["mcpServers"]> {

@@ -9,7 +9,7 @@ import {
   isTerminal,
   textOfParts,
 } from "@convoke/protocol";
-import { defineAgent } from "@convoke/runtime";
+import { type LlmResultEvent, defineAgent } from "@convoke/runtime";
 import { agentCommands } from "../commands/command.ts";
 import { withDialects } from "../dialects/with-dialects.ts";
 import { type AgentSettings, requestedSettings } from "../events/settings.ts";
@@ -22,6 +22,23 @@ import { cardOf } from "./card.ts";
 import { type CoderOptions, type CoderSettings, coderSettings } from "./coder-options.ts";
 import { CoderHome } from "./coder-home.ts";
 import { CommandTurn } from "./command-turn.ts";
+import type { McpServerConfigs } from "./session-servers.ts";
+
+/** A coding agent, for the program that runs it. */
+export interface CodingAgent extends Agent {
+  /**
+   * Gives a conversation MCP servers in addition to those of the agent, in place of those that it
+   * was given before; `{}` closes them. They start with its next turn and end with the agent. They
+   * are not stored, because they may hold secrets, so they have to be given again after a restart.
+   * The policy decides on each call of their tools. No request of a caller can do this: servers are
+   * programs that run with the rights of this process.
+   *
+   * @example
+   * const agent = coder({ workspace: "/home/me/project" });
+   * await agent.setMcpServers("context-1", { files: { command: "mcp-files", args: ["/srv"] } });
+   */
+  setMcpServers(contextId: string, servers: McpServerConfigs): Promise<void>;
+}
 
 /**
  * Creates a coding agent: it reads, edits and runs programs in a workspace, within a policy. It is
@@ -34,7 +51,7 @@ import { CommandTurn } from "./command-turn.ts";
  * const agent = coder({ workspace: "/home/me/project", model: "anthropic:claude-sonnet-4-5" });
  * await serve(agent, { data: "/var/lib/coder" });
  */
-export function coder(options: CoderOptions): Agent {
+export function coder(options: CoderOptions): CodingAgent {
   const settings = coderSettings(options);
   const home = new CoderHome(settings);
   const routed = withDialects(routedAgent(settings, home), {
@@ -48,6 +65,7 @@ export function coder(options: CoderOptions): Agent {
       return routed.info;
     },
     run: (turn) => openSession(turn, { settings, home, run: (one) => routed.run(one) }),
+    setMcpServers: (contextId, servers) => home.setMcpServers(contextId, servers),
   };
 }
 
@@ -58,7 +76,7 @@ async function* openSession(
 ): AsyncGenerator<AgentEvent | readonly AgentEvent[]> {
   const { contextId } = turn.task;
   const { owner } = turn.caller;
-  const wish = requestedSettings(turn) ?? {};
+  const wish: Partial<AgentSettings> = requestedSettings(turn) ?? {};
   const found = await home.sessions.find(contextId, owner);
   const root = found?.root ?? firstRoot(wish, settings);
   const project = await home.project(root).catch(explainWorkspace);
@@ -72,6 +90,8 @@ async function* openSession(
       allowedRoots: [],
     });
     if (mode !== project.modeOf(contextId)) await home.sessions.change(session, () => ({ mode }));
+    const isKnown = settings.models.some(({ name }) => name === wish.model);
+    if (isKnown) await home.sessions.change(session, () => ({ model: wish.model! }));
   }
   yield* run(turn);
 }
@@ -103,6 +123,7 @@ function settingsInEffect(turn: Turn, home: CoderHome): AgentSettings | undefine
     workspacePath: session.root,
     autoExecute: mode === "full",
     ...(wish.mode !== undefined && { mode }),
+    ...(wish.model !== undefined && { model: home.modelName(session) }),
   };
 }
 
@@ -163,12 +184,23 @@ async function* runTurn(
   const latest = home.sessions.known(contextId) ?? session;
   const agent = await home.agent(latest, project);
   const conversation = yield* fittingConversation(turn, home, latest);
+  let contextTokens = lastContextTokens(turn.journal);
   for await (const events of agent.run(withMessage(turn, message, conversation))) {
+    const all = [events].flat();
+    contextTokens = lastContextTokens(all) ?? contextTokens;
     // Before its end is written: nothing runs after it.
-    const end = [events].flat().find(isEnd) as StatusUpdateEvent | undefined;
-    if (end !== undefined) await home.countUsage(turn, end.metadata?.["usage"]);
+    const end = all.find(isEnd) as StatusUpdateEvent | undefined;
+    if (end !== undefined) await home.countUsage(turn, end.metadata?.["usage"], contextTokens);
     yield events;
   }
+}
+
+/** The tokens of the last answer of the model, with its request. */
+function lastContextTokens(events: readonly AgentEvent[]): number | undefined {
+  const last = events.findLast(({ kind }) => kind === "internal:llm-result");
+  if (last === undefined) return undefined;
+  const { inputTokens, outputTokens } = (last as unknown as LlmResultEvent).usage;
+  return inputTokens + outputTokens;
 }
 
 /** The conversation that the model gets; summarized first if it is long. */

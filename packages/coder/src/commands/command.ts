@@ -23,6 +23,8 @@ export interface CommandScope {
   readonly commands: readonly CoderCommand[];
   /** The names of the models that a conversation can choose from; the first is the default. */
   readonly models: readonly string[];
+  /** The size of the model's context in tokens, if it is known. */
+  readonly contextSize: () => Promise<number | undefined>;
   /** The state of each MCP server. */
   readonly mcpServers: () => readonly { readonly name: string; readonly status: string }[];
   /** Asks the model for a summary of messages. */

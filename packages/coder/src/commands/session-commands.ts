@@ -1,11 +1,29 @@
 import { A2AError, invalidParams } from "@convoke/protocol";
 import { requestRights } from "../policy/request-rights.ts";
-import { MODES } from "../policy/verdict.ts";
+import { MODES, stricterMode } from "../policy/verdict.ts";
 import { type Session, visibleConversation } from "../sessions/session.ts";
 import { type CoderCommand, type CommandScope, answer } from "./command.ts";
 
-/** `mode`, `plan`, `model`, `usage`, `compact` and `sessions`. */
+/** `status`, `mode`, `plan`, `model`, `usage`, `compact` and `sessions`. */
 export const SESSION_COMMANDS: readonly CoderCommand[] = [
+  {
+    name: "status",
+    description: "Show the mode, the model and the usage of this conversation",
+    run: async (_args, scope) => {
+      const status = await statusOf(scope);
+      const { title, workspacePath, mode, model, usage, contextTokens, contextSize } = status;
+      const size = contextSize === undefined ? "" : ` of ${contextSize}`;
+      const lines = [
+        ...(title === undefined ? [] : [`- ${title}`]),
+        `- Folder: ${workspacePath}`,
+        `- Mode: ${mode}`,
+        `- Model: ${model}`,
+        ...(contextTokens === undefined ? [] : [`- Context: ${contextTokens}${size} tokens`]),
+        ...(usage === undefined ? [] : [`- Usage: ${usageText(usage)}`]),
+      ];
+      return answer(lines.join("\n"), status);
+    },
+  },
   {
     name: "mode",
     description: "Show or change how much the agent may do without asking",
@@ -51,15 +69,8 @@ export const SESSION_COMMANDS: readonly CoderCommand[] = [
     name: "usage",
     description: "Show what this conversation has used",
     run: (_args, scope) => {
-      const { turns, inputTokens, outputTokens, cost } = sessionOf(scope).usage;
-      const price = cost === undefined ? "" : `, cost ${cost.toFixed(4)}`;
-      const text = `${turns} turns, ${inputTokens} input and ${outputTokens} output tokens${price}.`;
-      return answer(text, {
-        turns,
-        inputTokens,
-        outputTokens,
-        ...(cost !== undefined && { cost }),
-      });
+      const usage = shownUsage(sessionOf(scope));
+      return answer(usageText(usage), usage);
     },
   },
   {
@@ -127,6 +138,40 @@ export const SESSION_COMMANDS: readonly CoderCommand[] = [
   },
 ];
 
+/** What is in effect, also before the first message of a conversation. */
+async function statusOf({ session, project, models, contextSize: askSize }: CommandScope) {
+  const { maxMode } = project.rights;
+  const contextSize = session && (await askSize());
+  return {
+    ...(session && { title: session.title }),
+    workspacePath: project.workspace.root,
+    mode: project.modeOf(session?.contextId ?? ""),
+    modes: MODES.filter((mode) => stricterMode(mode, maxMode) === mode),
+    model: models.find((name) => name === session?.model) ?? models[0]!,
+    models,
+    ...(session && { usage: shownUsage(session) }),
+    ...(session?.usage.contextTokens !== undefined && {
+      contextTokens: session.usage.contextTokens,
+    }),
+    ...(contextSize !== undefined && { contextSize }),
+  };
+}
+
+function shownUsage({ usage }: Session) {
+  const { turns, inputTokens, outputTokens, cost } = usage;
+  return { turns, inputTokens, outputTokens, ...(cost !== undefined && { cost }) };
+}
+
+function usageText({
+  turns,
+  inputTokens,
+  outputTokens,
+  cost,
+}: ReturnType<typeof shownUsage>): string {
+  const price = cost === undefined ? "" : `, cost ${cost.toFixed(4)}`;
+  return `${turns} turns, ${inputTokens} input and ${outputTokens} output tokens${price}.`;
+}
+
 function sessionOf({ session }: CommandScope): Session {
   if (session !== undefined) return session;
   throw new A2AError("InvalidParams", "contextId: name the conversation that the command is about");
@@ -150,9 +195,10 @@ async function switchMode(mode: string, scope: CommandScope): Promise<string> {
 
 async function listSessions(_args: readonly string[], scope: CommandScope) {
   const all = await scope.sessions.list(scope.caller.owner);
-  const data = all.map(({ contextId, title, root, createdAt, updatedAt, usage }) => {
-    const { lastTurn: _, ...used } = usage;
-    return { contextId, title, workspacePath: root, createdAt, updatedAt, usage: used };
+  const data = all.map((session) => {
+    const { contextId, title, root, createdAt, updatedAt } = session;
+    const usage = shownUsage(session);
+    return { contextId, title, workspacePath: root, createdAt, updatedAt, usage };
   });
   const lines = data.map((one) => `- \`${one.contextId}\` ${one.title} (${one.updatedAt})`);
   return answer(lines.length === 0 ? "There are no conversations." : lines.join("\n"), data);

@@ -19,6 +19,8 @@ export interface AgentSettings {
   readonly autoExecute?: boolean;
   /** How much the agent may do without asking: plan, ask, auto-edit or full. */
   readonly mode?: string;
+  /** The name of the model, one of those that the agent has. */
+  readonly model?: string;
 }
 
 /** Where messages and tasks have the settings: under the names that each dialect uses. */
@@ -52,14 +54,18 @@ function readSettings(data: Metadata, field: string): AgentSettings {
   if (autoExecute !== undefined && typeof autoExecute !== "boolean") {
     throw invalidParams(`${field}.autoExecute`, "must be true or false");
   }
-  const { mode } = data;
+  const { mode, model } = data;
   if (mode !== undefined && typeof mode !== "string") {
     throw invalidParams(`${field}.mode`, "must be a string");
+  }
+  if (model !== undefined && typeof model !== "string") {
+    throw invalidParams(`${field}.model`, "must be a string");
   }
   return {
     kind: "agent-settings",
     ...(path !== undefined && { workspacePath: path }),
     ...(autoExecute !== undefined && { autoExecute }),
     ...(mode !== undefined && { mode }),
+    ...(model !== undefined && { model }),
   };
 }

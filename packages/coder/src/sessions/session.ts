@@ -32,6 +32,8 @@ export interface SessionUsage {
   readonly outputTokens: number;
   /** Absent if the price of the model is not known. */
   readonly cost?: number;
+  /** The tokens of the last request to the model and its answer: how full its context is. */
+  readonly contextTokens?: number;
   /** The turn that was counted last, so that a restart does not count it again. */
   readonly lastTurn?: string;
 }
