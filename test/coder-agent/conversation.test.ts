@@ -314,23 +314,4 @@ describe("sessions", () => {
     await client.send(inContext("talk", "/sessions delete talk"));
     expect((await list()).map(({ contextId }) => contextId)).not.toContain("talk");
   });
-
-  test("belong to the caller that started them", async () => {
-    const serve = {
-      authenticate: async (request: { headers: Readonly<Record<string, unknown>> }) => ({
-        owner: String(request.headers["x-user"]),
-      }),
-    };
-    const client = await serveCoder(aFolder(), { model: "demo", serve });
-    const [ann, bob] = ["ann", "bob"].map((user) => client.with({ "x-user": user }));
-    await ann!.send(inContext("talk", "list"));
-
-    const theirs = await bob!.send(inContext("talk", "list"));
-    const { status } = await bob!.post("/executeCommand", { command: "usage", contextId: "talk" });
-    const { json } = await bob!.post("/executeCommand", { command: "sessions list" });
-
-    expect(theirs.status.state).toBe("failed");
-    expect(status).toBe(400);
-    expect((json as { data: readonly unknown[] }).data).toEqual([]);
-  });
 });

@@ -86,8 +86,7 @@ async function remember(line: string, { project, session }: CommandScope): Promi
   const added = `- ${line}\n`;
   // A command that a crash interrupted is run again.
   if (before.endsWith(added)) return;
-  const contextId = session?.contextId;
-  const facts = { label: `memory ${MEMORY}`, ...(contextId !== undefined && { contextId }) };
+  const facts = { label: `memory ${MEMORY}`, ...(session && { session }) };
   await checkpoints.beforeChange([place.path], facts);
   const gap = before === "" || before.endsWith("\n") ? "" : "\n";
   await writeContent(place, Buffer.from(before + gap + added));

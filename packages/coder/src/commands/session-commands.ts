@@ -13,8 +13,7 @@ export const SESSION_COMMANDS: readonly CoderCommand[] = [
     isTask: true,
     run: async ([mode], scope) => {
       const session = sessionOf(scope);
-      if (mode === undefined)
-        return answer(`The mode is ${scope.project.modeOf(session.contextId)}.`);
+      if (mode === undefined) return answer(`The mode is ${scope.project.modeOf(session)}.`);
       return answer(`The mode is ${await switchMode(mode, scope)}.`);
     },
   },
@@ -137,7 +136,7 @@ async function switchMode(mode: string, scope: CommandScope): Promise<string> {
   const { project, sessions } = scope;
   const limits = {
     policy: project.rights,
-    mode: project.modeOf(session.contextId),
+    mode: project.modeOf(session),
     workspacePath: session.root,
     allowedRoots: [],
   };

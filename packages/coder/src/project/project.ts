@@ -3,13 +3,14 @@ import { A2AError } from "@convoke/protocol";
 import type { ConfirmRule, Tool } from "@convoke/runtime";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { sha256 } from "../checkpoints/blobs.ts";
+import { sha256 } from "../storage/blobs.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import { Policy } from "../policy/policy.ts";
 import type { CompletePolicy } from "../policy/policy-definition.ts";
 import { type Mode, stricterMode } from "../policy/verdict.ts";
 import { policyFor } from "../policy/workspace-policy.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { type SessionKey, sessionKey } from "../storage/session-key.ts";
 import { openSandbox } from "../shell/sandbox.ts";
 import { type ShellTools, createShellTools } from "../shell/shell-tools.ts";
 import { askUser } from "../tools/ask-user.ts";
@@ -59,12 +60,13 @@ export class Project {
     this.#policy = new Policy(rights, workspace.roots);
     this.#shell = createShellTools({
       policy: this.#policy,
-      mode: (contextId) => this.modeOf(contextId),
+      mode: (session) => this.modeOf(session),
       roots: workspace.roots,
       sandbox,
       folder,
-      beforeChange: async ({ contextId, taskId, signal }) => {
-        await checkpoints.snapshot({ label: "run_shell", contextId, taskId }, signal);
+      beforeChange: async ({ caller, contextId, taskId, signal }) => {
+        const session = sessionKey(caller, contextId);
+        await checkpoints.snapshot({ label: "run_shell", session, taskId }, signal);
       },
       ...(passEnvironment && { passEnvironment }),
       ...(logger && { logger }),
@@ -102,16 +104,16 @@ export class Project {
   }
 
   /** The mode of a conversation. A mode that the policy no longer allows does not count. */
-  modeOf(contextId: string): Mode {
+  modeOf(session: SessionKey): Mode {
     const { mode, maxMode } = this.rights;
-    const chosen = this.#options.sessions.known(contextId)?.mode ?? mode;
+    const chosen = this.#options.sessions.known(session)?.mode ?? mode;
     return stricterMode(chosen, maxMode) === chosen ? chosen : mode;
   }
 
   /** The rule of a tool that is neither a file tool nor a command. */
   rule(kind: "fetch" | "other"): ConfirmRule {
-    return ({ toolName, turn }) => {
-      const mode = this.modeOf(turn.task.contextId);
+    return ({ toolName, caller, turn }) => {
+      const mode = this.modeOf(sessionKey(caller, turn.task.contextId));
       const { verdict, reasons } = this.#policy.decide({ tool: toolName, kind }, mode);
       return verdict === "ask" ? { prompt: reasons.join("; "), risk: "warning" } : verdict;
     };
@@ -124,8 +126,9 @@ export class Project {
     throw new A2AError("InvalidParams", "the policy of this server does not allow it");
   }
 
-  #decideFile({ tool, kind, paths, contextId }: FileAction) {
-    return this.#policy.decide({ tool, kind, paths }, this.modeOf(contextId)).verdict;
+  #decideFile({ tool, kind, paths, caller, contextId }: FileAction) {
+    const mode = this.modeOf(sessionKey(caller, contextId));
+    return this.#policy.decide({ tool, kind, paths }, mode).verdict;
   }
 
   close(): Promise<void> {

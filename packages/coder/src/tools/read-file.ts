@@ -1,6 +1,7 @@
 import type { ToolContext, ToolEvent } from "@convoke/runtime";
 import { basename } from "node:path";
 import { Type } from "typebox";
+import { sessionKey } from "../storage/session-key.ts";
 import { readContent } from "../workspace/files.ts";
 import { decodeText, viewableType } from "../workspace/text-file.ts";
 import type { Place } from "../workspace/workspace.ts";
@@ -53,7 +54,8 @@ export const readFile = (scope: FileToolScope) =>
       if (file === undefined) {
         throw new WorkspaceError(`${place.shown} is a binary file of ${bytes.length} bytes`);
       }
-      await scope.seen.set(context.contextId, place.path, bytes);
+      const { caller, contextId } = context;
+      await scope.seen.set(sessionKey(caller, contextId), place.path, bytes);
       return range(file.text, offset, limit);
     },
   });

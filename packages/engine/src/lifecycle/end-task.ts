@@ -74,7 +74,7 @@ async function cancel(engine: Engine, live: LiveTask): Promise<void> {
   const { taskId } = writer;
   const isOurs = live.otherAgent === undefined;
   if (isOurs && run === undefined && !isTerminal(writer.nextState)) {
-    await abandonTask(engine, taskId);
+    await abandonTask(engine, live);
   }
   if (run !== undefined && !isTerminal(writer.nextState)) {
     const epoch = run.epoch;
@@ -91,17 +91,20 @@ async function cancel(engine: Engine, live: LiveTask): Promise<void> {
  * Notifies the agent that a task has ended whose run is not in memory, so that it
  * can stop what its journal says it started elsewhere.
  */
-export async function abandonTask(engine: Engine, taskId: string): Promise<void> {
+export async function abandonTask(
+  engine: Engine,
+  { owner, writer }: Pick<LiveTask, "owner" | "writer">,
+): Promise<void> {
   if (engine.agent.abandon === undefined) return;
-  const { log } = await readTurnLog(engine.backend, taskId);
-  abandonTurn(engine, log);
+  const { log } = await readTurnLog(engine.backend, writer.taskId);
+  abandonTurn(engine, log, owner);
 }
 
 /** The same for a log that has been read already. */
-export function abandonTurn(engine: Engine, { task, journal }: TurnLog): void {
+export function abandonTurn(engine: Engine, { task, journal }: TurnLog, owner: string): void {
   if (journal.length === 0) return;
   try {
-    engine.agent.abandon?.(task, journal);
+    engine.agent.abandon?.(task, journal, owner);
   } catch (error) {
     engine.logger.error("the agent could not abandon a task", { taskId: task.id, error });
   }

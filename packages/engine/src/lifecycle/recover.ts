@@ -131,7 +131,7 @@ async function decide(
 ): Promise<Outcome> {
   const { record, log, queue, resume } = facts;
   if (log.isCanceled) {
-    abandonTurn(engine, log);
+    abandonTurn(engine, log, live.owner);
     await endTask(engine, live, "canceled");
     return "ended";
   }
@@ -151,7 +151,7 @@ async function decide(
   if (crashes > MAX_CRASHES) {
     const text = `The server ended ${crashes} times while the agent was working on this task.`;
     await endTask(engine, live, "failed", { text, metadata: { reason: "crashed", crashes } });
-    abandonTurn(engine, log);
+    abandonTurn(engine, log, live.owner);
     return "ended";
   }
   queue.add(live, { log, crashes });
@@ -273,7 +273,7 @@ function failUnanswered(engine: Engine, live: LiveTask, ms: number): Promise<voi
 async function failTask(engine: Engine, live: LiveTask, reason: EndReason): Promise<void> {
   const isEvicted = live.run === undefined;
   await endTask(engine, live, "failed", reason);
-  if (isEvicted) await abandonTask(engine, live.writer.taskId);
+  if (isEvicted) await abandonTask(engine, live);
 }
 
 interface Question {

@@ -43,15 +43,16 @@ export interface Agent {
   /**
    * Called when a task is canceled that the agent is not working on at the moment, because its turn
    * was waiting and had been dropped, or the process crashed in between. The journal says what the
-   * agent started elsewhere and should now stop. May be called more than once.
+   * agent started elsewhere and should now stop. May be called more than once. `owner` is the owner
+   * of the task: a context id alone does not identify a conversation.
    */
-  abandon?(task: Task, journal: readonly InternalEvent[]): void;
+  abandon?(task: Task, journal: readonly InternalEvent[], owner: string): void;
   /**
    * Says what works on a task: its id, context and state, and the model, MCP servers and tools of
    * the agent. May be called at any time, for a task in any state. Callers that activate the
-   * extension `run-report` receive it.
+   * extension `run-report` receive it. `owner` is the owner of the task.
    */
-  report?(task: Task): Metadata;
+  report?(task: Task, owner: string): Metadata;
   /**
    * The formats in which callers that activate their extensions see the tasks of the agent. The
    * agent declares these extensions in its `info`. Without it, every caller sees plain A2A.

@@ -79,7 +79,7 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     const taskId = decodeTaskId(encoded);
     await app.authorization.check(caller, "getTask", { taskId });
     const { task } = await app.engine.tasks.find(taskId, caller);
-    const metadata = taskMetadata(app, task);
+    const metadata = taskMetadata(app, task, caller);
     return jsonResponse(200, JSON.stringify({ ...metadata, metadata }));
   },
   listTaskMetadata: async (app, { caller }) => {
@@ -88,7 +88,7 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     const { tasks } = app.engine.backend;
     const { records } = await tasks.list({ owner: caller.owner, limit: MAX_LISTED });
     if (records.length === 0) return { status: 204, headers: {}, body: "" };
-    const list = records.map((record) => withoutSchemas(taskMetadata(app, toTask(record))));
+    const list = records.map((record) => withoutSchemas(taskMetadata(app, toTask(record), caller)));
     return jsonResponse(200, JSON.stringify(list));
   },
   listCommands: async (app) =>
@@ -196,9 +196,9 @@ async function openStream(
 }
 
 /** What works on a task. */
-function taskMetadata({ engine }: App, task: Task): Metadata {
+function taskMetadata({ engine }: App, task: Task, { owner }: Caller): Metadata {
   const { id, contextId, status } = task;
-  const report = engine.agent.report?.(task) ?? {};
+  const report = engine.agent.report?.(task, owner) ?? {};
   const known = { id, contextId, taskState: status.state };
   return { ...known, model: "", mcpServers: [], availableTools: [], ...report };
 }
