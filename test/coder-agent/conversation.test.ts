@@ -112,7 +112,10 @@ describe("modes", () => {
     const client = await serveCoder(folder, { model, policy });
 
     await client.send(inContext("talk", "/mode plan"));
-    await client.send(inContext("talk", "write"));
+    // A wish that exceeds the limit leaves the mode as it is: the call is denied, and not asked for.
+    const metadata = { coderAgent: { kind: "agent-settings", autoExecute: true } };
+    const denied = await client.send({ ...inContext("talk", "write"), metadata });
+    expect(denied.status.state).toBe("completed");
     expect(existsSync(join(folder.root, "b.txt"))).toBe(false);
 
     const refused = await client.send(inContext("talk", "/mode full"));
@@ -157,6 +160,7 @@ describe("a workspace", () => {
     const refused = await client.send({ ...saying("list"), ...settings(outside.root) });
 
     expect(answerOf(allowed)).toContain("here.txt");
+    expect(refused.status.state).toBe("completed");
     expect(answerOf(refused)).not.toContain("here.txt");
     const { contextId } = allowed;
     const later = await client.send({ contextId, ...saying("list"), ...settings(server.root) });

@@ -253,7 +253,9 @@ export class CoderHome {
       ...(modelOptions && { modelOptions }),
       ...(budget && { budget }),
       ...(mcpServers && {
-        mcpServers: mapValues(mcpServers, (server) => withRule(server, confirm, workspace.root)),
+        mcpServers: mapValues(mcpServers, (server, name) =>
+          withRule(server, project.rule("other", name), workspace.root),
+        ),
         mcpSkills: false,
       }),
       ...(subAgents && {
@@ -303,9 +305,11 @@ function stateFolder(folder: string): string {
 
 function mapValues<T, U>(
   record: Readonly<Record<string, T>>,
-  change: (value: T) => U,
+  change: (value: T, name: string) => U,
 ): Readonly<Record<string, U>> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [name, change(value, name)]),
+  );
 }
 
 function withRule(

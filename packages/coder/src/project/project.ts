@@ -5,6 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { sha256 } from "../storage/blobs.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
+import { mcpPreview } from "../events/call-details.ts";
 import { Policy } from "../policy/policy.ts";
 import type { CompletePolicy } from "../policy/policy-definition.ts";
 import { type Mode, stricterMode } from "../policy/verdict.ts";
@@ -19,6 +20,9 @@ import type { FileAction } from "../tools/file-action.ts";
 import { createFileTools } from "../tools/file-tools.ts";
 import { updatePlan } from "../tools/update-plan.ts";
 import { Workspace } from "../workspace/workspace.ts";
+
+/** The longest arguments in the text of an approval, in characters. */
+const MAX_PROMPT = 4000;
 
 export interface ProjectOptions {
   readonly root: string;
@@ -110,12 +114,20 @@ export class Project {
     return stricterMode(chosen, maxMode) === chosen ? chosen : mode;
   }
 
-  /** The rule of a tool that is neither a file tool nor a command. */
-  rule(kind: "fetch" | "other"): ConfirmRule {
-    return ({ toolName, caller, turn }) => {
+  /** The rule of a tool that is neither a file tool nor a command; of an MCP server, if named. */
+  rule(kind: "fetch" | "other", serverName?: string): ConfirmRule {
+    return ({ toolName, input, caller, turn }) => {
       const mode = this.modeOf(sessionKey(caller, turn.task.contextId));
       const { verdict, reasons } = this.#policy.decide({ tool: toolName, kind }, mode);
-      return verdict === "ask" ? { prompt: reasons.join("; "), risk: "warning" } : verdict;
+      if (verdict !== "ask") return verdict;
+      const [, ownName = toolName] = /^.*?__(.+)$/.exec(toolName) ?? [];
+      return {
+        prompt: `${JSON.stringify(input, undefined, 2).slice(0, MAX_PROMPT)}\n${reasons.join("; ")}`,
+        risk: "warning",
+        ...(serverName !== undefined && {
+          preview: [mcpPreview({ serverName, toolName: ownName })],
+        }),
+      };
     };
   }
 
