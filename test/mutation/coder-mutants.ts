@@ -94,7 +94,6 @@ export const POLICY_MUTANTS: Groups = [
       [operand("isHarmless"), "true"],
       [returned("FIND_CHANGES"), "true"],
     ),
-    ...inFunction("coder", "isTransparent", [operand("unknown"), "true"]),
     ...inFunction("coder", "isGitReader", [operand("isHarmless"), "true"]),
     ...inFunction(
       "coder",
@@ -149,8 +148,8 @@ export const RULE_MUTANTS: Groups = [
     ...inFunction(
       "coder",
       "Project.rule",
-      [branch('"ask"', "consequent"), '"allow"'],
-      [branch('"ask"', "alternate"), '"allow"'],
+      [value("mode"), '"full"'],
+      [call("decide"), '{ verdict: "allow", reasons: [] }'],
     ),
     ...inFunction("coder", "Project.checkChange", [condition("deny"), "true"]),
     ...inFunction("coder", "Project.#decideFile", [value("mode"), '"full"']),
@@ -165,6 +164,7 @@ export const RULE_MUTANTS: Groups = [
       [condition("verdict"), 'verdict !== "deny"'],
     ),
     ...inFunction("coder", "permit", [condition("deny"), "true"]),
+    ...inFunction("coder", "withEditedContent", [condition("write_file"), "false"]),
     ...inFunction("coder", "checkUnchanged", [condition("sha256"), "sha256(bytes) !== undefined"]),
   ],
   [
@@ -209,11 +209,9 @@ export const REPLY_MUTANTS: Groups = [
       [condition("options.includes"), "false"],
       [value("isSame"), "true"],
     ),
-    ...inFunction("coder", "withEditedContent", [condition("write_file"), "false"]),
   ],
   [
     ...inFunction("coder", "coderAgent", [value("option", "OPTIONS"), '"once"']),
-    ...inFunction("coder", "coderAgent", [condition("option"), "false"]),
     ...inFunction("coder", "coderAgent", [condition("MODIFY"), "false"]),
     ...inFunction("coder", "eventMessages", [branch("approved", "alternate"), '"once"']),
     ...inFunction("coder", "eventMessages", [condition("boolean"), "false"]),

@@ -8,7 +8,7 @@ import type { Message } from "./message.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Metadata } from "./part.ts";
 import type { CardSecurity, SecurityRequirement } from "./security.ts";
-import type { Task } from "./task.ts";
+import type { A2AArtifact, Task } from "./task.ts";
 import type { OperationName, ProtocolVersion } from "./operations.ts";
 
 /**
@@ -123,6 +123,11 @@ export interface Turn {
   readonly conversation: readonly Message[];
   /** Internal events of earlier attempts at this turn, and messages they received, in order; empty on the first attempt. */
   readonly journal: readonly InternalEvent[];
+  /**
+   * An artifact of the task as it is now, including those that earlier attempts at this turn wrote.
+   * Undefined if there is none.
+   */
+  readonly findArtifact?: (artifactId: string) => A2AArtifact | undefined;
   /** 1 for the first attempt, incremented each time the turn is started again. */
   readonly attempt: number;
   readonly caller: Caller;
