@@ -240,6 +240,7 @@ export class CoderHome {
       ...cardOf(this.#settings),
       model,
       tools: [...project.tools, ...tools],
+      approvals: { grants: project.grants },
       instructions: ({ task, caller }) => {
         const mode = project.modeOf(sessionKey(caller, task.contextId));
         return codingInstructions({ root: workspace.root, mode, hasSandbox, more });

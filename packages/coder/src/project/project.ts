@@ -20,6 +20,7 @@ import type { FileAction } from "../tools/file-action.ts";
 import { createFileTools } from "../tools/file-tools.ts";
 import { updatePlan } from "../tools/update-plan.ts";
 import { Workspace } from "../workspace/workspace.ts";
+import { StoredGrants } from "./stored-grants.ts";
 
 /** The longest arguments in the text of an approval, in characters. */
 const MAX_PROMPT = 4000;
@@ -42,6 +43,8 @@ export interface ProjectOptions {
 export class Project {
   readonly workspace: Workspace;
   readonly checkpoints: Checkpoints;
+  /** What its callers have approved for always. */
+  readonly grants: StoredGrants;
   /** The policy of the server and of the workspace. */
   readonly rights: CompletePolicy;
   readonly hasSandbox: boolean;
@@ -59,6 +62,7 @@ export class Project {
     this.rights = parts.rights;
     this.hasSandbox = parts.sandbox !== undefined;
     this.folder = parts.folder;
+    this.grants = new StoredGrants(join(parts.folder, "grants"));
     const { workspace, checkpoints, folder, sandbox, rights } = parts;
     const { passEnvironment, logger, fetch } = options;
     this.#policy = new Policy(rights, workspace.roots);
