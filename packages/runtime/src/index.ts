@@ -51,7 +51,7 @@ export type { ApprovalSettings, LoopDefinition } from "./run/loop-settings.ts";
 export type { Usage } from "./run/usage.ts";
 
 // Its tools
-export { type ToolDefinition, tool } from "./tools/tool.ts";
+export { type ToolDefinition, fileArtifactId, tool } from "./tools/tool.ts";
 export { ToolOutput } from "./tools/tool-output.ts";
 export { authRequired, inputRequired } from "./tools/interrupts.ts";
 export type {

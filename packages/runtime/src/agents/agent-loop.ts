@@ -164,7 +164,7 @@ export class AgentLoop implements Agent, AsyncDisposable {
   }
 
   abandon(task: Task, journal: readonly InternalEvent[]): void {
-    this.#agent.abandon?.(task, journal);
+    this.#agent.abandon(task, journal);
   }
 
   report(task: Task): Metadata {
@@ -224,7 +224,7 @@ function standalone(agent: ModelAgent, onError: (error: unknown, errorId: string
       return agent.info;
     },
     accept: (task, message, at) => agent.accept?.(task, message, at) ?? message,
-    abandon: (task, journal) => agent.abandon?.(task, journal),
+    abandon: (task, journal) => agent.abandon(task, journal),
     report: (task) => agent.report(task),
     prepare: (place) => agent.prepareStandalone(place),
     [Symbol.asyncDispose]: async () => agent[Symbol.asyncDispose]?.(),

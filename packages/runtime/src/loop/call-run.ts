@@ -178,7 +178,7 @@ export class CallRun {
     const { toolCallId } = this.#call;
     const { complete, starts, interrupts, approvals: asked } = journal.call(toolCallId);
     if (complete !== undefined) {
-      this.#result = notedResult(complete);
+      this.#result = notedResult(complete, scope.turn);
       return;
     }
     const approval = asked.at(-1)?.approval;
@@ -300,7 +300,7 @@ export class CallRun {
         sink,
       }),
     );
-    const { sources, used } = sink;
+    const { sources, files, used } = sink;
     if (outcome.kind === "error") {
       const facts = { taskId: task.id, tool: toolName, toolCallId };
       const { text, error = text } = outcome;
@@ -309,7 +309,7 @@ export class CallRun {
       return this.#complete({ output: outcome.text, isError: true, used, errorId });
     }
     if (outcome.kind === "result") {
-      return this.#complete({ output: outcome.value, sources, used });
+      return this.#complete({ output: outcome.value, sources, files, used });
     }
     const interrupts = secrets.hide(outcome.interrupts);
     this.#interrupts.ask(interrupts);

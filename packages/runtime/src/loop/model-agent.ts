@@ -6,6 +6,7 @@ import {
   type AgentSkill,
   EXTENSIONS,
   type ExtensionName,
+  type InternalEvent,
   type Metadata,
   type Task,
   type Turn,
@@ -21,6 +22,7 @@ export interface ModelAgent extends Agent {
   /** Works on a turn of a loop that runs without a server. */
   runStandalone(turn: Turn): ReturnType<Agent["run"]>;
   report(task: Task): Metadata;
+  abandon(task: Task, journal: readonly InternalEvent[]): void;
   /** Prepares a loop that runs without a server: a model that cannot be used fails its tasks. */
   prepareStandalone(place: AgentEnvironment): void;
 }

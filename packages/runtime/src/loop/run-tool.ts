@@ -280,6 +280,7 @@ class ToolValues {
         return;
       case "tool:progress":
       case "tool:event":
+      case "tool:file":
       case "tool:source":
       case "tool:note":
       case "tool:usage":

@@ -68,6 +68,8 @@ export interface ToolCompleteEvent extends InternalEventBase {
   readonly success: boolean;
   /** The result for the model. */
   readonly output: unknown;
+  /** The ids of the artifacts that have the files of the result. */
+  readonly files?: readonly string[];
   /** It was not approved, which is not a failure of the tool. */
   readonly isDeclined?: true;
   readonly sources?: readonly Source[];

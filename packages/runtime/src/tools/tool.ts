@@ -4,6 +4,7 @@ import type {
   Approval,
   ApprovalAnswer,
   Caller,
+  FileContent,
   Metadata,
   ToolResult,
   TraceHeaders,
@@ -153,6 +154,11 @@ export type ToolEvent =
   | { readonly kind: "tool:output"; readonly text: string }
   /** An event of the task, such as an artifact. */
   | { readonly kind: "tool:event"; readonly event: AgentEvent }
+  /**
+   * A file that belongs to the result. It becomes an artifact of the task, with the id
+   * `<toolCallId>-file-<number>`, and the model sees it if its provider takes files in results.
+   */
+  | { readonly kind: "tool:file"; readonly file: FileContent }
   /** A source of its output. */
   | { readonly kind: "tool:source"; readonly url: string; readonly title?: string }
   /**
@@ -165,6 +171,11 @@ export type ToolEvent =
   | { readonly kind: "tool:result"; readonly value: unknown }
   /** The tool failed; the text is for the model. */
   | { readonly kind: "tool:error"; readonly text: string };
+
+/** The id of the artifact that a file of a result becomes; the first has the place 1. */
+export function fileArtifactId(toolCallId: string, place: number): string {
+  return `${toolCallId}-file-${place}`;
+}
 
 /**
  * Requests something that a tool needs before it can continue. Interrupts are values, not suspended

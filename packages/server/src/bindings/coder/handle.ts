@@ -79,7 +79,7 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     const taskId = decodeTaskId(encoded);
     await app.authorization.check(caller, "getTask", { taskId });
     const { task } = await app.engine.tasks.find(taskId, app.engine.scope(caller, app.agent));
-    const metadata = taskMetadata(app, task);
+    const metadata = taskMetadata(app, task, caller);
     return jsonResponse(200, JSON.stringify({ ...metadata, metadata }));
   },
   listTaskMetadata: async (app, { caller }) => {
@@ -87,7 +87,7 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     await app.engine.settled();
     const records = await listOwnRecords(app, caller);
     if (records.length === 0) return { status: 204, headers: {}, body: "" };
-    const list = records.map((record) => withoutSchemas(taskMetadata(app, toTask(record))));
+    const list = records.map((record) => withoutSchemas(taskMetadata(app, toTask(record), caller)));
     return jsonResponse(200, JSON.stringify(list));
   },
   listCommands: async (app) =>
@@ -204,9 +204,9 @@ async function openStream(
 }
 
 /** What works on a task. */
-function taskMetadata({ agent }: App, task: Task): Metadata {
+function taskMetadata({ agent }: App, task: Task, { owner }: Caller): Metadata {
   const { id, contextId, status } = task;
-  const report = agent.definition.report?.(task) ?? {};
+  const report = agent.definition.report?.(task, owner) ?? {};
   const known = { id, contextId, taskState: status.state };
   return { ...known, model: "", mcpServers: [], availableTools: [], ...report };
 }
