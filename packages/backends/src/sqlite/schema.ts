@@ -33,6 +33,7 @@ import type { DatabaseSync } from "node:sqlite";
  *   time when the last of them ended. A context without other tasks is expired until
  *   its row is removed, together with the ids of its messages.
  * - `agent_id` is null for tasks of versions in which agents had only a name.
+ * - `segments.at` is when the transaction was written, and null in segments of versions without it.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -129,6 +130,9 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   ALTER TABLE tasks ADD COLUMN agent_id TEXT;
+  `,
+  `
+  ALTER TABLE segments ADD COLUMN at INTEGER;
   `,
 ];
 

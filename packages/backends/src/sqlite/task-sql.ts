@@ -15,6 +15,8 @@ export const GET = `
   SELECT ${RECORD}, seq, json FROM tasks LEFT JOIN snapshots ON snapshots.task = n
   WHERE task_id = ?`;
 
+export const RECORD_BY_ID = `${SELECT_RECORD} WHERE task_id = ?`;
+
 export const OF_CONTEXT = `${SELECT_RECORD} INDEXED BY tasks_in_context
   WHERE owner = ? AND context = ? AND listed = 1 AND (created_at, task_id) < (?, ?)
   ORDER BY created_at DESC, task_id DESC LIMIT ?`;
