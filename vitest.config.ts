@@ -39,6 +39,7 @@ const TIDY = [
   "models",
   "operating",
   "push",
+  "reads",
   "rest",
   "retention",
   "sub-agents",

@@ -11,6 +11,7 @@ export {
 } from "./start-engine.ts";
 export { createInProcessConnection } from "./in-process.ts";
 export type { Engine, EngineOptions } from "./run/engine.ts";
+export type { TaskChange } from "./run/live-tasks.ts";
 export { isSettled } from "./run/live-task.ts";
 export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
@@ -46,7 +47,16 @@ export { getExtendedCard } from "./operations/get-extended-card.ts";
 export { getTask } from "./operations/get-task.ts";
 export { type PendingApproval, listApprovals } from "./operations/approvals.ts";
 export { listTasks } from "./operations/list-tasks.ts";
-export { listTaskRecords, readTask } from "./operations/task-records.ts";
+export { type TaskSummary, listTaskSummaries, readTask } from "./operations/task-records.ts";
+export {
+  type LogPage,
+  type LogPageRequest,
+  type LogView,
+  type LoggedEvent,
+  findTaskRecord,
+  readLogPage,
+  readTaskAt,
+} from "./operations/task-log.ts";
 export {
   createPushConfig,
   deletePushConfig,

@@ -241,6 +241,7 @@ export class HostedAgent {
         trustProxy: this.#options.trustProxy === true,
       }),
       metrics: engine.metrics,
+      readApi: this.#options.readApi ?? this.#place.isLocal,
       metricsText: metrics && (() => metrics.text()),
       isOperator,
       audit: engine.audit,

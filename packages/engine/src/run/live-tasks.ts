@@ -23,6 +23,8 @@ export interface LiveTasksOptions {
   readonly isOwn: (record: TaskRecord) => boolean;
   /** Called when a task ends. */
   readonly onEnded: (ended: EndedTask) => void;
+  /** Called after each commit with a status, for tasks that lists include. */
+  readonly onStatus: (change: TaskChange) => void;
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
@@ -63,7 +65,7 @@ export class LiveTasks {
   async record(taskId: string, caller: Caller): Promise<StoredTask> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record?.owner === caller.owner) return record;
-    throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+    throw taskNotFound(taskId);
   }
 
   /** The task if it is open: readers then use its memory instead of the store. */
@@ -190,7 +192,7 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, onStorageError, onStored, onEnded } = this.#options;
+    const { backend, onStorageError, onStored, onEnded, onStatus } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
@@ -198,8 +200,22 @@ export class LiveTasks {
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
+      onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
     });
   }
+}
+
+/** The error for a task that does not exist, or belongs to another owner. */
+export function taskNotFound(taskId: string): A2AError {
+  return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+}
+
+/** A task has a new status. */
+export interface TaskChange {
+  readonly taskId: string;
+  readonly owner: string;
+  readonly state: TaskState;
+  readonly head: Seq;
 }
 
 interface EndedTask {
@@ -220,7 +236,7 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
 
 type WriterFacts = Omit<
   TaskWriterOptions,
-  "backend" | "onStorageError" | "onStored" | "onEnded"
+  "backend" | "onStorageError" | "onStored" | "onEnded" | "onStatus"
 > & {
   readonly owner: string;
 };

@@ -70,6 +70,8 @@ export interface TaskWriterOptions {
   readonly onStored: () => void;
   /** Called with the final state once the end of the task is stored. */
   readonly onEnded: (state: TaskState) => void;
+  /** Called after each commit that has a status, or that adds the task to lists, if they include it. */
+  readonly onStatus: (state: TaskState, head: Seq) => void;
 }
 
 /**
@@ -93,6 +95,7 @@ export class TaskWriter {
   #onStorageError: TaskWriterOptions["onStorageError"];
   #onStored: () => void;
   #onEnded: TaskWriterOptions["onEnded"];
+  #onStatus: TaskWriterOptions["onStatus"];
   #queue: Pending[] = [];
   #current: Pending | undefined;
   #committing = false;
@@ -113,6 +116,7 @@ export class TaskWriter {
     this.#onStorageError = options.onStorageError;
     this.#onStored = options.onStored;
     this.#onEnded = options.onEnded;
+    this.#onStatus = options.onStatus;
   }
 
   /** The committed task. */
@@ -282,9 +286,12 @@ export class TaskWriter {
       : this.#commitOnce(step));
     if (committed.kind === "committed") {
       this.#onStored();
+      const isNews =
+        step.listed !== this.#listed || next.task.status !== this.#snapshot?.task.status;
       this.#listed = step.listed;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
+      if (isNews && step.listed) this.#onStatus(next.task.status.state, next.head);
     }
     return committed;
   }

@@ -1,4 +1,4 @@
-import { type Engine, type Seq, type StoredEvent, closesAtFinal } from "@convoke/engine";
+import { type Engine, LogReader, type Seq, type StoredEvent, closesAtFinal } from "@convoke/engine";
 import { OpenStreams } from "../../../engine/src/task/limits.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -60,14 +60,16 @@ class AReader {
   constructor(log: ALog) {
     const keepAlive = new KeepAlive();
     onTestFinished(() => keepAlive.close());
+    const source = {
+      engine: log.engine,
+      taskId: "t",
+      owner: "ann",
+      after: 0,
+      closesAfter: closesAtFinal,
+    };
     const stream = new EventStream({
-      source: {
-        engine: log.engine,
-        taskId: "t",
-        owner: "ann",
-        after: 0,
-        closesAfter: closesAtFinal,
-      },
+      source,
+      reader: new LogReader(source),
       framing: new SseFraming({
         codec: CODECS["0.3"],
         prefix: "",
