@@ -10,7 +10,7 @@ import { aMessage } from "../conformance/requests.ts";
 import { calls } from "../loop/scripts.ts";
 
 /** The callers of the server, by token. */
-export const CALLERS: Readonly<Record<string, Caller>> = {
+const CALLERS: Readonly<Record<string, Caller>> = {
   ann: { owner: "ann", scopes: ["read"] },
   bob: { owner: "bob", scopes: [] },
   operator: { owner: "ops", scopes: ["convoke:operate"] },

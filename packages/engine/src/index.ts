@@ -54,6 +54,7 @@ export {
   type LogView,
   type LoggedEvent,
   findTaskRecord,
+  loggedEventText,
   readLogPage,
   readTaskAt,
 } from "./operations/task-log.ts";

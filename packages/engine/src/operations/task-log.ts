@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  CODECS,
   type GetTaskRequest,
   type StatusUpdateEvent,
   type Task,
@@ -72,6 +73,14 @@ export async function readLogPage(
 
 function toLogged({ event, first, last }: JoinedEntries<LoggedEvent>): LoggedEvent {
   return first === last ? last : { from: first.seq, ...last, event };
+}
+
+/** An event as JSON on one line. Public events have the form of A2A 0.3. */
+export function loggedEventText({ from, seq, at, event }: LoggedEvent): string {
+  const place = { from, seq, at: at && new Date(at).toISOString() };
+  const json = JSON.stringify(event);
+  const text = isPublic(event) ? CODECS["0.3"].eventText(event, json) : json;
+  return `${JSON.stringify(place).slice(0, -1)},"event":${text}}`;
 }
 
 /** Whether the task has ended with this event. */

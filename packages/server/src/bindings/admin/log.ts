@@ -3,11 +3,9 @@ import {
   A2AError,
   CODECS,
   type Caller,
-  type PublicEvent,
   SSE_KEEP_ALIVE,
   SSE_RECONNECT,
   invalidParams,
-  isPublic,
   isTerminal,
   sseFrame,
   sseNamedFrame,
@@ -15,9 +13,9 @@ import {
 import {
   type Engine,
   type LogView,
-  type LoggedEvent,
   type Seq,
   findTaskRecord,
+  loggedEventText,
   readLogPage,
 } from "@convoke/engine";
 import type { App } from "../app.ts";
@@ -75,7 +73,7 @@ export async function handleLog(
     ...(compacted && { compacted }),
     ...(!isEmpty && last < head && { next: last }),
   };
-  const list = events.map(toText).join(",");
+  const list = events.map(loggedEventText).join(",");
   return jsonResponse(200, `${JSON.stringify(about).slice(0, -1)},"events":[${list}]}`);
 }
 
@@ -108,14 +106,6 @@ function parseCursor(request: HttpRequest, head: Seq): Seq {
   if (/^\d{1,9}$/.test(given) && Number(given) <= head) return Number(given);
   const field = lastEventId === undefined ? "after" : "Last-Event-ID";
   throw invalidParams(field, `must be a position of this log, from 0 to ${head}`);
-}
-
-/** An event as JSON on one line. Public events have the form of A2A 0.3, as tasks do. */
-function toText({ from, seq, at, event }: LoggedEvent): string {
-  const place = { from, seq, at: at && new Date(at).toISOString() };
-  const json = JSON.stringify(event);
-  const text = isPublic(event) ? CODECS["0.3"].eventText(event as PublicEvent, json) : json;
-  return `${JSON.stringify(place).slice(0, -1)},"event":${text}}`;
 }
 
 interface Following {
@@ -183,7 +173,7 @@ class StoredLogReader implements EntryReader<LogText> {
       this.#hasEnd ||= page.hasEnd;
       this.#isEnded = this.#hasEnd && page.isEmpty;
       if (page.events.length > 0 || page.isEmpty) {
-        return page.events.map((event) => ({ seq: event.seq, json: toText(event) }));
+        return page.events.map((event) => ({ seq: event.seq, json: loggedEventText(event) }));
       }
       // A page of notes only: other requests get a turn before the next one.
       await nextTurn();
