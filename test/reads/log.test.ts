@@ -112,12 +112,19 @@ describe("a stream of the log", () => {
     },
   );
 
-  test("answers 204 after the last event of an ended task, so that clients stop reconnecting", async () => {
-    const answer = await server.fetch("operator", `tasks/${task.id}/log?after=${stored.length}`, {
-      accept: "text/event-stream",
-    });
+  test("answers 204 if nothing follows in an ended task, so that clients stop reconnecting", async () => {
+    const statusAfter = async (after: number, query = ""): Promise<number> => {
+      const path = `tasks/${task.id}/log?after=${after}${query}`;
+      const answer = await server.fetch("operator", path, { accept: "text/event-stream" });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    const { length } = stored;
+    const lastShown = stored.findLast(({ event }) => isPublic(event))!.seq;
 
-    expect(answer.status).toBe(204);
+    expect(await statusAfter(length)).toBe(204);
+    expect(await statusAfter(length - 1)).toBe(200);
+    expect(await statusAfter(lastShown, "&notes=false")).toBe(204);
   });
 
   test("rejects a position beyond the log", async () => {

@@ -53,10 +53,7 @@ export async function handleLog(
   const { owner: reader } = admitted.caller;
   if (/\btext\/event-stream\b/i.test(header(request, "accept") ?? "")) {
     const after = parseCursor(request, record.head);
-    const isEnded = isTerminal(record.state);
-    // 204 is how a server tells clients of server-sent events to stop reconnecting.
-    if (isEnded && after >= record.head) return { status: 204, headers: {}, body: "" };
-    return followLog(app, { taskId, reader, view, after, isEnded });
+    return followLog(app, { taskId, reader, view, after, isEnded: isTerminal(record.state) });
   }
   const { contextId, agent, state, head, compacted, owner } = record;
   const after = parseWhole(request.query, "after") ?? 0;
@@ -118,13 +115,16 @@ interface Following {
   readonly isEnded: boolean;
 }
 
-function followLog(app: App, following: Following): HttpResponse {
+async function followLog(app: App, following: Following): Promise<HttpResponse> {
   const { engine, keepAlive } = app;
-  const { taskId, reader: owner } = following;
+  const { taskId, reader: owner, isEnded } = following;
+  const reader = new StoredLogReader(engine, following);
+  // 204 is how a server tells clients of server-sent events to stop reconnecting.
+  if (isEnded && !(await reader.hasEvents())) return { status: 204, headers: {}, body: "" };
   engine.openStreams.admit({ taskId: observerOf(taskId), owner });
   const body = new EventStream<LogText>({
     source: { engine, taskId, owner },
-    reader: new StoredLogReader(engine, following),
+    reader,
     framing: logFraming(app),
     keepAlive,
     isObserver: true,
@@ -148,6 +148,7 @@ class StoredLogReader implements EntryReader<LogText> {
   #cursor: Seq;
   #hasEnd: boolean;
   #isEnded = false;
+  #opening: readonly LogText[] = [];
 
   constructor(engine: Engine, following: Following) {
     this.#engine = engine;
@@ -160,8 +161,16 @@ class StoredLogReader implements EntryReader<LogText> {
     return this.#isEnded;
   }
 
+  /** Reads ahead to find out whether anything follows. */
+  async hasEvents(): Promise<boolean> {
+    this.#opening = await this.next();
+    return this.#opening.length > 0;
+  }
+
   opening(): readonly LogText[] {
-    return [];
+    const opening = this.#opening;
+    this.#opening = [];
+    return opening;
   }
 
   async next(): Promise<readonly LogText[]> {
