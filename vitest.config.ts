@@ -40,6 +40,7 @@ const TIDY = [
   "models",
   "operating",
   "push",
+  "reads",
   "rest",
   "retention",
   "sub-agents",

@@ -216,6 +216,7 @@ export class Host {
           hasCallers: authentication.security !== undefined,
           trustProxy: options.trustProxy === true,
         }),
+        readApi: options.readApi ?? this.#place.isLocal,
         metricsText: metrics && (() => metrics.text()),
         isOperator,
         onLimit: this.handler.onLimit,

@@ -167,7 +167,7 @@ async function dispatch(
     if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
       return await handleJsonRpc(app, request, { caller, admission });
     }
-    const admin = matchAdmin(request);
+    const admin = matchAdmin(app, request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
     await admission.count(request.method === "POST" ? "write" : "read");

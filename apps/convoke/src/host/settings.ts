@@ -48,6 +48,8 @@ export interface ServeSettings {
   readonly rateLimits: RateLimitOptions | false;
   /** Absent for the default, which depends on `host`. */
   readonly metrics?: boolean;
+  /** Absent for the default, which depends on `host`. */
+  readonly readApi?: boolean;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
@@ -89,6 +91,9 @@ export function readSettings(
     rateLimits: readRateLimits(env["CONVOKE_RATE_LIMIT"]),
     ...(env["CONVOKE_METRICS"] && {
       metrics: readSwitch("CONVOKE_METRICS", env["CONVOKE_METRICS"]),
+    }),
+    ...(env["CONVOKE_READ_API"] && {
+      readApi: readSwitch("CONVOKE_READ_API", env["CONVOKE_READ_API"]),
     }),
     push: readPush(env),
     retention: readRetention(env),

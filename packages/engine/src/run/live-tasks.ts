@@ -33,6 +33,8 @@ export interface LiveTasksOptions {
   readonly agents: Agents;
   /** Called when a task ends. */
   readonly onEnded: (ended: EndedTask) => void;
+  /** Called after each commit with a status, for tasks that lists include. */
+  readonly onStatus: (change: TaskChange) => void;
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
@@ -88,7 +90,7 @@ export class LiveTasks {
   async record(taskId: string, { owner, agent }: TaskScope): Promise<StoredTask> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record?.owner === owner && agent?.owns(record) !== false) return record;
-    throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+    throw taskNotFound(taskId);
   }
 
   /** The task if it is open. */
@@ -322,7 +324,7 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, agents, onStorageError, onStored, onEnded } = this.#options;
+    const { backend, agents, onStorageError, onStored, onEnded, onStatus } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
@@ -335,8 +337,22 @@ export class LiveTasks {
         if (live !== undefined) void this.refresh(live).catch(() => undefined);
       },
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
+      onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
     });
   }
+}
+
+/** The error for a task that does not exist, or belongs to another owner. */
+export function taskNotFound(taskId: string): A2AError {
+  return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+}
+
+/** A task has a new status. */
+export interface TaskChange {
+  readonly taskId: string;
+  readonly owner: string;
+  readonly state: TaskState;
+  readonly head: Seq;
 }
 
 interface EndedTask {
@@ -375,7 +391,7 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
 
 type WriterFacts = Omit<
   TaskWriterOptions,
-  "backend" | "perAgent" | "onStorageError" | "onStored" | "onStale" | "onEnded"
+  "backend" | "perAgent" | "onStorageError" | "onStored" | "onStale" | "onEnded" | "onStatus"
 > & {
   readonly owner: string;
 };

@@ -41,6 +41,8 @@ export class App {
   readonly audit: Audit;
   /** A caller has reached a limit. */
   readonly onLimit: RequestHandler["onLimit"];
+  /** Whether logs and the feed are served. */
+  readonly readApi: boolean;
   /** The metrics as text; `undefined` if they are not served. */
   readonly metricsText: (() => string) | undefined;
   /** Whether a caller may see what concerns all callers, such as metrics. */
@@ -80,6 +82,7 @@ export class App {
     this.metrics = parts.metrics;
     this.audit = parts.audit;
     this.onLimit = parts.onLimit;
+    this.readApi = parts.readApi;
     this.metricsText = parts.metricsText;
     this.isOperator = parts.isOperator;
     this.cors = parts.cors;
