@@ -33,6 +33,7 @@ const TIDY = [
   "engine",
   "extensions",
   "functions",
+  "inbound",
   "limits",
   "lists",
   "loop",

@@ -117,14 +117,14 @@ export const INBOUND_SESSIONS: RequirementGroup = {
       text: "All registered tools are listed as skills on the card.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K7",
       text: "An empty list of tool permissions means no tools, on the card and at run time.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K11",

@@ -1,9 +1,14 @@
-// Call an agent with a single function. Kept for programs that use these names; new programs use `connect`.
+// Calls between agents with single functions. Kept for programs that use these names; new programs use
+// `serve` and `connect`.
+
+// Call an agent
 export {
   type A2AAgentCard,
+  type A2AAgentSkill,
   type A2AMessage,
+  type A2AProtocolExtension,
   type A2ATask,
-  type A2ATaskDeps,
+  type A2ATaskParams,
   type A2ATaskSendRequest,
   type A2ATaskState,
   type AgentCardOptions,
@@ -25,3 +30,13 @@ export {
   fetchAgentCard,
   invokeRemoteAgent,
 } from "@convoke/client/compat";
+
+// Describe the agents of this process
+export {
+  type A2AAgentRecord,
+  type A2ACardDatabase,
+  type RegisteredAgent,
+  buildAgentCard,
+  buildAgentCardForAgent,
+  registerAgent,
+} from "@convoke/runtime/compat";

@@ -24,7 +24,7 @@ import { didYouMean } from "../terminal/command-line.ts";
 import { createEgress } from "@convoke/egress";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { readFileSync } from "node:fs";
-import type { AgentInfo, CardKey } from "@convoke/protocol";
+import { type AgentInfo, type CardKey, readA2AEnvironment } from "@convoke/protocol";
 import { isLoopbackHost, isObject } from "@convoke/protocol/internal";
 
 /** How log lines are written. "auto" is for people on a terminal and JSON elsewhere. */
@@ -318,7 +318,10 @@ export function readCard(env: Readonly<Record<string, string | undefined>>): Car
   const form = env["CONVOKE_CARD_FORM"] || undefined;
   const grpcUrl = env["CONVOKE_GRPC_URL"] || undefined;
   const bindings = commaList(env["CONVOKE_CARD_BINDINGS"]);
+  const { provider, documentationUrl } = readA2AEnvironment(env);
   return {
+    ...(provider && { provider }),
+    ...(documentationUrl !== undefined && { documentationUrl }),
     ...(form !== undefined && { form: oneOf("CONVOKE_CARD_FORM", form, FORMS) }),
     ...(bindings.length > 0 && {
       bindings: bindings.map((one) => oneOf("CONVOKE_CARD_BINDINGS", one, BINDINGS)),

@@ -3,6 +3,8 @@
 
 export {
   type A2AAgentCard,
+  type A2AAgentSkill,
+  type A2AProtocolExtension,
   type AgentCardOptions,
   clearAgentCardCache,
   discoverAgent,
@@ -22,8 +24,8 @@ export type { Clock } from "./peer.ts";
 export type {
   A2AMessage,
   A2ATask,
-  A2ATaskDeps,
+  A2ATaskParams,
   A2ATaskSendRequest,
   A2ATaskState,
-} from "./a2a-task.ts";
+} from "@convoke/protocol";
 export { ExternalServiceError, NotFoundError, ValidationError } from "./errors.ts";

@@ -89,7 +89,10 @@ export class TurnTools {
       this.#servers?.tools(signal) ?? [],
     ]);
     const names = new Set(agents.map(({ name }) => name));
-    return [...agents, ...tools.filter(({ name }) => !names.has(name))];
+    const { isPermitted } = this.#scope.settings;
+    return [...agents, ...tools.filter(({ name }) => !names.has(name))].filter(({ name }) =>
+      isPermitted(name),
+    );
   }
 
   /**
