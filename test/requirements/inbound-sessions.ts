@@ -11,7 +11,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "starts the agent's process and returns the task.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R96",
@@ -21,14 +21,14 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         'is none it throws NotFoundError("Agent with default project").',
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R97",
       text: 'Sessions created for inbound tasks have the source "agent".',
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R98",
@@ -38,14 +38,14 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "fails it.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R99",
       text: "State changes follow the events of the process immediately, without polling.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R100",
@@ -53,14 +53,14 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "Agent listing and session creation can be replaced through injected " + "dependencies.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R101",
       text: "handleTaskGet returns a task or null, and clearTaskStore empties the store.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R102",
@@ -76,14 +76,14 @@ export const INBOUND_SESSIONS: RequirementGroup = {
       text: "A task whose session has ended stays completed, even if an error is reported later.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K2",
       text: "A session that crashes fails its task, even if its exit is reported as well.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K3",
@@ -92,7 +92,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "task afterwards.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K4",
@@ -101,7 +101,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "not change that order.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K5",
@@ -110,7 +110,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "1000 tasks are running, further ones are rejected.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K6",

@@ -210,7 +210,7 @@ export const SEED_FORMS: RequirementGroup = {
         "is canceled.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C28",

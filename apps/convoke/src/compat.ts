@@ -22,6 +22,7 @@ export {
   NotFoundError,
   type RemoteInvocationResult,
   type StepLimits,
+  TooManyTasksError,
   type TrustLevel,
   ValidationError,
   clearAgentCardCache,
@@ -39,4 +40,18 @@ export {
   buildAgentCard,
   buildAgentCardForAgent,
   registerAgent,
+} from "@convoke/runtime/compat";
+
+// Accept tasks of other agents in a program of your own
+export {
+  type A2AHostedAgent,
+  type A2AHostedSession,
+  type A2AProcessManager,
+  type A2ASessionInput,
+  type A2ASessionListener,
+  type A2ATaskDeps,
+  clearTaskStore,
+  handleTaskCancel,
+  handleTaskGet,
+  handleTaskSend,
 } from "@convoke/runtime/compat";

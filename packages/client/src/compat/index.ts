@@ -28,4 +28,9 @@ export type {
   A2ATaskSendRequest,
   A2ATaskState,
 } from "@convoke/protocol";
-export { ExternalServiceError, NotFoundError, ValidationError } from "./errors.ts";
+export {
+  ExternalServiceError,
+  NotFoundError,
+  TooManyTasksError,
+  ValidationError,
+} from "./errors.ts";

@@ -1,5 +1,5 @@
 import { isObject } from "../internal/json.ts";
-import { A2AError, invalidParams } from "../model/errors.ts";
+import { invalidParams } from "../model/errors.ts";
 import { compileCheck } from "../schema/compile-schema.ts";
 import { type Schema, id } from "../schema/schema.ts";
 
@@ -33,7 +33,7 @@ const PARAMS: Schema = {
   type: "object",
   required: ["message"],
   properties: {
-    message: { type: "string", minLength: 1 },
+    message: { type: "string" },
     skill: id,
     agent: id,
     timeoutMs: { type: "number", minimum: 1 },
@@ -50,20 +50,14 @@ const checkParams = compileCheck(PARAMS);
  */
 export function readTaskRequest(body: unknown): A2ATaskParams {
   if (!isObject(body)) throw invalidParams("body", "must be a JSON object");
-  const isWrapped = body["params"] !== undefined;
-  const { method = "tasks/send" } = body;
-  if (isWrapped && method !== "tasks/send") throw invalidParams("method", "must be tasks/send");
-  const field = (path: string): string => (isWrapped ? `params.${path}` : path);
-  const given = isWrapped ? body["params"] : body;
-  checkParams(given, isWrapped ? "params" : "");
-  const { message, skill, agent, timeoutMs, depth, sourceAgent } = given as A2ATaskParams;
-  if (message.trim() === "") throw invalidParams(field("message"), "must not be blank");
+  const { method = "tasks/send", params = body } = body;
+  if (method !== "tasks/send") throw invalidParams("method", "must be tasks/send");
+  checkParams(params, "params");
+  const { message, skill, agent, timeoutMs, depth, sourceAgent } = params as A2ATaskParams;
+  if (message.trim() === "") throw invalidParams("message", "must not be blank");
   if (depth !== undefined && depth >= MAX_INBOUND_DEPTH) {
-    throw new A2AError(
-      "InvalidParams",
-      `${field("depth")} is ${depth}: this chain of agents is too long, and calls from a depth of ${MAX_INBOUND_DEPTH} on are rejected`,
-      { field: field("depth") },
-    );
+    const limit = `calls from a depth of ${MAX_INBOUND_DEPTH} on are rejected`;
+    throw invalidParams("depth", `is ${depth}: this chain of agents is too long, ${limit}`);
   }
   return {
     message,

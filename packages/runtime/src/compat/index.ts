@@ -7,3 +7,15 @@ export {
   buildAgentCardForAgent,
   registerAgent,
 } from "./build-agent-card.ts";
+export {
+  type A2AHostedAgent,
+  type A2AHostedSession,
+  type A2AProcessManager,
+  type A2ASessionInput,
+  type A2ASessionListener,
+  type A2ATaskDeps,
+  clearTaskStore,
+  handleTaskCancel,
+  handleTaskGet,
+  handleTaskSend,
+} from "./task-handler.ts";
