@@ -107,7 +107,7 @@ export const DISCOVERY: RequirementGroup = {
         "of three or more is rejected with 400.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -133,7 +133,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "end with their task, and all blocks of an assistant message are kept.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

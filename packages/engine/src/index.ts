@@ -12,7 +12,12 @@ export {
 export { createInProcessConnection } from "./in-process.ts";
 export type { Engine, EngineOptions } from "./run/engine.ts";
 export { isSettled } from "./run/live-task.ts";
-export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
+export {
+  type AcceptedTask,
+  type Incoming,
+  type NewTaskOptions,
+  acceptMessage,
+} from "./messages/accept-message.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
 export { streamDisconnected } from "./lifecycle/disconnect.ts";
 export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts";

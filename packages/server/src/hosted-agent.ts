@@ -20,9 +20,11 @@ import { withSkillSecurity, withUsableSkills } from "./cards/skill-security.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
+import { RESERVED_NAMES } from "./bindings/rest/routes.ts";
 import { type AddressFor, Authentication } from "./guard/authenticate.ts";
 import { Authorization, missingScopes } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
+import { InboundRate } from "./guard/inbound-rate.ts";
 import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
@@ -73,6 +75,7 @@ export class HostedAgent {
   readonly #cors: Cors;
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
+  readonly #inboundRate: InboundRate;
   readonly #place: HostedPlace;
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
@@ -82,10 +85,11 @@ export class HostedAgent {
   constructor(agent: Agent, options: AgentOptions, place: HostedPlace) {
     const { logger } = options;
     checkAgent(agent);
-    const taken = options.tenants?.find((tenant) => tenant === "v1" || tenant === "convoke");
+    const taken = options.tenants?.find((tenant) => RESERVED_NAMES.includes(tenant));
     if (taken !== undefined) {
-      const use = taken === "v1" ? "A2A 0.3" : "the admin API";
-      throw new RangeError(`tenants must not include ${taken}, which is the path of ${use}`);
+      throw new RangeError(
+        `tenants must not include ${taken}, which is a path of the server; reserved are ${RESERVED_NAMES.join(", ")}`,
+      );
     }
     const { publicUrl } = options;
     if (publicUrl !== undefined && !/^https?:\/\/[^/]/i.test(publicUrl)) {
@@ -99,6 +103,7 @@ export class HostedAgent {
     checkRateLimits(options.rateLimits);
     this.#cors = new Cors(options.cors);
     this.#authentication = new Authentication(options);
+    this.#inboundRate = new InboundRate(options.inbound);
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
@@ -240,6 +245,7 @@ export class HostedAgent {
         hasCallers: security !== undefined,
         trustProxy: this.#options.trustProxy === true,
       }),
+      inboundRate: this.#inboundRate,
       metrics: engine.metrics,
       metricsText: metrics && (() => metrics.text()),
       isOperator,

@@ -7,6 +7,8 @@ import { RESOURCE_PATH } from "./guard/authenticate.ts";
 import { CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleCoder } from "./bindings/coder/handle.ts";
 import { matchCoder } from "./bindings/coder/routes.ts";
+import { handleInbound, servedAgents } from "./bindings/inbound/handle.ts";
+import { agentOfCardPath, matchInbound } from "./bindings/inbound/routes.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
 import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
@@ -71,9 +73,13 @@ async function dispatch(
       const preflight = handlePreflight(app, request);
       if (preflight !== undefined) return preflight;
     }
-    if (CARD_PATHS.has(request.path)) {
+    if (isCardPath(request.path)) {
       admission.name("card", "getCard");
       app.guard.admit(request);
+      const agentId = agentOfCardPath(request.path);
+      if (agentId !== undefined && !servedAgents(app).some(({ id }) => id === agentId)) {
+        return plainError(404, `there is no agent ${agentId}`);
+      }
       return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
     }
     if (request.path === KEYS_PATH) {
@@ -89,6 +95,8 @@ async function dispatch(
     if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
     const coder = matchCoder(app.engine.agent, request);
     if (coder !== undefined) return await handleCoder(app, coder, admission);
+    const inbound = matchInbound(request);
+    if (inbound !== undefined) return await handleInbound(app, inbound, admission);
     const rest = matchRest(request);
     if (rest !== undefined) {
       return await handleRest(app, rest, admission);
@@ -143,12 +151,18 @@ async function dispatchGrpc(
   return handleGrpc(app, located, admission);
 }
 
-/** Paths that need no authentication. */
-const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH, RESOURCE_PATH]);
+function isCardPath(path: string): boolean {
+  return CARD_PATHS.has(path) || agentOfCardPath(path) !== undefined;
+}
+
+/** Whether a path needs no authentication. */
+function isPublicPath(path: string): boolean {
+  return isCardPath(path) || path === KEYS_PATH || path === RESOURCE_PATH;
+}
 
 /** Handles a CORS preflight request, which has no token. */
 function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefined {
-  if (PUBLIC_PATHS.has(request.path)) {
+  if (isPublicPath(request.path)) {
     app.guard.admit(request);
     return PUBLIC_PREFLIGHT;
   }

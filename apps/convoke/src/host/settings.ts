@@ -2,6 +2,7 @@ import {
   type Authenticator,
   type CardOptions,
   type CorsOptions,
+  type InboundOptions,
   KeyFileError,
   type RateLimitOptions,
   apiKeys,
@@ -48,6 +49,7 @@ export interface ServeSettings {
   readonly rateLimits: RateLimitOptions | false;
   /** Absent for the default, which depends on `host`. */
   readonly metrics?: boolean;
+  readonly inbound: InboundOptions;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
@@ -90,6 +92,7 @@ export function readSettings(
     ...(env["CONVOKE_METRICS"] && {
       metrics: readSwitch("CONVOKE_METRICS", env["CONVOKE_METRICS"]),
     }),
+    inbound: { perMinute: readA2AEnvironment(env).inboundPerMinute },
     push: readPush(env),
     retention: readRetention(env),
     card: readCard(env),

@@ -32,6 +32,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checkHistory } from "../task/limits.ts";
 import { startAttempt } from "../run/resume-task.ts";
 
+/** How a task that a message creates differs from other tasks of the agent. */
+export interface NewTaskOptions {
+  /** Time limit of the task in milliseconds, in addition to that of the agent. Default none. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Creates a task even if the agent answers with a message alone, for callers that only know tasks.
+   * Default false.
+   */
+  readonly isAnnounced?: boolean | undefined;
+}
+
 /** A message from a caller. */
 export interface Incoming extends Sender {
   readonly message: Message;
@@ -45,6 +56,7 @@ export interface Incoming extends Sender {
   readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
   /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
   readonly newTaskId?: string | undefined;
+  readonly newTask?: NewTaskOptions | undefined;
 }
 
 /** The task that accepted a message. */
@@ -72,7 +84,7 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
   const { message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   const { owner } = caller;
   const now = engine.now();
-  const { newTaskId } = incoming;
+  const { newTaskId, newTask: { timeoutMs, isAnnounced = false } = {} } = incoming;
   const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
   const taskId = newTaskId ?? newId(now);
   const contextId = message.contextId ?? newId(now);
@@ -88,18 +100,22 @@ async function beginTask(engine: Engine, incoming: Incoming): Promise<AcceptedTa
   // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
   engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ taskId, owner, contextId, now, createdAt });
+  const live = engine.tasks.create({ taskId, owner, contextId, now, createdAt, timeoutMs });
   const received = { ...message, taskId, contextId };
+  const metadata = {
+    ...(trace && traceFields(trace)),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
   const task: Task = {
     kind: "task",
     id: taskId,
     contextId,
     status: { state: "submitted", timestamp: live.writer.statusTime(now) },
     history: [received],
-    ...(trace && { metadata: traceFields(trace) }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
   };
   // An agent that may reply without a task shows the task only when its first event requires one.
-  const announced = !engine.agent.info.replies;
+  const announced = isAnnounced || !engine.agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
     const working = announced ? [engine.status(live, "working", { trace })] : [];

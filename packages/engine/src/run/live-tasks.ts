@@ -7,7 +7,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { Backend, Seq, StoredTask, TaskRecord } from "../log/backend.ts";
-import { taskDeadline } from "../task/task-clock.ts";
+import { ownTimeout, taskDeadline } from "../task/task-clock.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import { LiveTask } from "./live-task.ts";
 import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
@@ -86,11 +86,13 @@ export class LiveTasks {
     readonly contextId: string;
     readonly now: number;
     readonly createdAt: number;
+    /** Time limit of this task, in addition to that of the agent. */
+    readonly timeoutMs?: number | undefined;
   }): LiveTask {
-    const { taskId, owner, contextId, now, createdAt } = facts;
+    const { taskId, owner, contextId, now, createdAt, timeoutMs } = facts;
     const status = { state: "submitted", statusAt: now } as const;
     const writer = this.#writer({ taskId, owner, epoch: 1, status, listed: false });
-    return this.#admit(writer, { owner, contextId, createdAt, oldest: 0 });
+    return this.#admit(writer, { owner, contextId, createdAt, oldest: 0, timeoutMs });
   }
 
   /** Opens and holds a task of the caller. A task that is already open is not looked up in the store. */
@@ -131,7 +133,8 @@ export class LiveTasks {
     const status = { state: snapshot.task.status.state, statusAt };
     const writer = this.#writer({ taskId, owner, epoch, status, listed, wakeAt, snapshot });
     const otherAgent = this.#options.isOwn(record) ? undefined : record.agent;
-    return this.#admit(writer, { ...record, otherAgent, oldest: oldestCursor(record) });
+    const timeoutMs = ownTimeout(snapshot.task);
+    return this.#admit(writer, { ...record, otherAgent, oldest: oldestCursor(record), timeoutMs });
   }
 
   /** Keeps the task open until `release`, so that concurrent callers use the same writer (G4). */
@@ -172,15 +175,16 @@ export class LiveTasks {
     facts: Pick<TaskRecord, "owner" | "contextId" | "createdAt"> & {
       readonly oldest: Seq;
       readonly otherAgent?: string | undefined;
+      readonly timeoutMs: number | undefined;
     },
   ): LiveTask {
-    const { owner, contextId, createdAt, oldest, otherAgent } = facts;
+    const { owner, contextId, createdAt, oldest, otherAgent, timeoutMs } = facts;
     const live = new LiveTask({
       owner,
       contextId,
       createdAt,
       writer,
-      deadline: taskDeadline(this.#options.info, createdAt),
+      deadline: taskDeadline(this.#options.info, createdAt, timeoutMs),
       oldest,
       otherAgent,
       onWakeAt: this.#options.onWakeAt,

@@ -166,8 +166,28 @@ export function matchRest(request: HttpRequest): MatchedRest | undefined {
   return undefined;
 }
 
-/** These are no tenants: `v1` is the prefix of the paths of 0.3, `convoke` that of the admin API. */
-const TENANT = "/(?<tenant>(?!v1/|convoke/)[^/]+)";
+/** The first segments of the server's own paths, which no tenant may have as its name. */
+export const RESERVED_NAMES: readonly string[] = [
+  ".well-known",
+  "a2a",
+  "agents",
+  "api",
+  "console",
+  "convoke",
+  "executeCommand",
+  "extendedAgentCard",
+  "health",
+  "listCommands",
+  "message",
+  "metrics",
+  "ready",
+  "tasks",
+  "v1",
+];
+
+const RESERVED = RESERVED_NAMES.map((name) => `${name.replaceAll(".", "\\.")}/`).join("|");
+
+const TENANT = `/(?<tenant>(?!${RESERVED})[^/]+)`;
 
 /** 0.3 before 1.0, and paths without a tenant before those with one. */
 const PATHS: readonly PathRoutes[] = [

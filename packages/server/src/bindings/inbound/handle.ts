@@ -1,0 +1,200 @@
+import { randomUUID } from "node:crypto";
+import {
+  A2AError,
+  type A2ATaskParams,
+  type AgentTool,
+  CODECS,
+  type Caller,
+  EXTENSIONS,
+  INBOUND_TIMEOUT_MS,
+  type InboundAgent,
+  type Metadata,
+  type Task,
+  chooseAgent,
+  invalidParams,
+  readTaskRequest,
+  toA2ATask,
+} from "@convoke/protocol";
+import { type NewTaskOptions, declaredExtensions } from "@convoke/engine";
+import type { Admission } from "../../guard/admission.ts";
+import { scopedCaller } from "../../guard/guard.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  checkNumbers,
+  header,
+  jsonResponse,
+  parseJson,
+  retryHeaders,
+} from "../../http/exchange.ts";
+import type { App } from "../app.ts";
+import { NOTHING_ACTIVE } from "../extensions.ts";
+import { checkContentType } from "../jsonrpc/handle.ts";
+import { performOperation } from "../operations.ts";
+import type { InboundOperation, MatchedInbound } from "./routes.ts";
+
+/** A request whose caller is known. */
+interface InboundCall extends MatchedInbound {
+  readonly caller: Caller;
+}
+
+/**
+ * The polling protocol: an agent posts a task and polls it. The tasks are those of A2A, with four
+ * states and text messages. Errors are `{ "error": text }`.
+ */
+export async function handleInbound(
+  app: App,
+  matched: MatchedInbound,
+  admission: Admission,
+): Promise<HttpResponse> {
+  const { request, operation, method, rate } = matched;
+  admission.name("inbound", operation);
+  try {
+    const caller = scopedCaller(await admission.identify(), undefined, app.tenants);
+    await admission.count(rate);
+    if (request.method !== method) {
+      return errorJson(405, `${request.path} takes ${method}`, { allow: method });
+    }
+    const task = await HANDLERS[operation](app, { ...matched, caller });
+    const { createdAt } = await app.engine.tasks.record(task.id, caller);
+    const shown = toA2ATask(task, new Date(createdAt).toISOString());
+    return jsonResponse(200, JSON.stringify(shown));
+  } catch (thrown) {
+    const error = admission.toError(thrown);
+    return errorJson(error.row.http, error.message, retryHeaders(error));
+  }
+}
+
+function errorJson(status: number, error: string, headers: HttpResponse["headers"]): HttpResponse {
+  return jsonResponse(status, JSON.stringify({ error }), headers);
+}
+
+type Handler = (app: App, call: InboundCall) => Promise<Task>;
+
+const HANDLERS: Readonly<Record<InboundOperation, Handler>> = {
+  sendTask: async (app, call) => {
+    const params = readParams(await readBody(call.request));
+    const source = app.rates.sourceOf(call.request, call.caller);
+    if (source !== undefined) app.inboundRate.count(source);
+    if (chooseAgent(servedAgents(app), params) === undefined) {
+      const agent = JSON.stringify(params.agent);
+      throw new A2AError("MethodNotFound", `there is no agent ${agent} here`, { field: "agent" });
+    }
+    return sendTask(app, call, params);
+  },
+  getTask: async (app, { request, caller, taskId: encoded }) => {
+    const given = { params: { id: decodeTaskId(encoded) }, activation: NOTHING_ACTIVE };
+    return perform(app, { operation: "getTask", request, caller, ...given });
+  },
+};
+
+/** An agent that this server serves. */
+interface ServedAgent extends InboundAgent {
+  readonly tools: readonly AgentTool[];
+}
+
+/** The agents of this server, in declared order. */
+export function servedAgents({ engine }: App): readonly ServedAgent[] {
+  const { info } = engine.agent;
+  const tools = engine.agent.tools?.() ?? [];
+  const skills = [...info.skills.map(({ id }) => id), ...tools.map(({ name }) => name)];
+  return [{ id: engine.key.id, name: info.name, skills, tools }];
+}
+
+async function readBody(request: HttpRequest): Promise<unknown> {
+  const bytes = await request.body();
+  checkContentType(header(request, "content-type"));
+  const body = parseJson(bytes);
+  checkNumbers(body, "body");
+  return body;
+}
+
+const TIMEOUT = { least: 1000, most: 600_000 };
+
+function readParams(body: unknown): A2ATaskParams {
+  const params = readTaskRequest(body);
+  const { timeoutMs = INBOUND_TIMEOUT_MS } = params;
+  const { least, most } = TIMEOUT;
+  if (Number.isInteger(timeoutMs) && timeoutMs >= least && timeoutMs <= most) return params;
+  throw invalidParams("timeoutMs", `must be a whole number from ${least} to ${most}`);
+}
+
+function decodeTaskId(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw invalidParams("taskId", "is not percent-encoded UTF-8 in the path");
+  }
+}
+
+/** Starts a task. It exists, and is stored, when this resolves. */
+function sendTask(
+  app: App,
+  { request, caller }: InboundCall,
+  params: A2ATaskParams,
+): Promise<Task> {
+  const { message: text, timeoutMs = INBOUND_TIMEOUT_MS } = params;
+  const { metadata, extensions } = provenance(app, params);
+  const message = {
+    kind: "message",
+    role: "user",
+    messageId: randomUUID(),
+    parts: [{ kind: "text", text }],
+    metadata,
+    extensions: [...extensions],
+  };
+  return perform(app, {
+    operation: "sendMessage",
+    request,
+    caller,
+    params: { message, configuration: { blocking: false } },
+    activation: { ...NOTHING_ACTIVE, extensions },
+    // Callers of this protocol poll, so that there must be a task.
+    newTask: { timeoutMs, isAnnounced: true },
+  });
+}
+
+/**
+ * Marks the message as one of another agent: its text is data, and is passed on as it is. Work that an
+ * agent asked for is not handed on to further agents, so its budget has no depth left.
+ */
+function provenance(
+  { engine }: App,
+  { skill, depth = 1, sourceAgent }: A2ATaskParams,
+): { readonly metadata: Metadata; readonly extensions: ReadonlySet<string> } {
+  const { info } = engine.agent;
+  const declared = new Set(declaredExtensions(info).map(({ uri }) => uri));
+  const isOnCard = info.skills.some(({ id }) => id === skill);
+  const data: Metadata = {
+    [EXTENSIONS.budget.uri]: { depth: 0, ...(sourceAgent && { visited: [sourceAgent] }) },
+    ...(isOnCard && { [EXTENSIONS.skill.uri]: { id: skill } }),
+  };
+  const active = Object.entries(data).filter(([uri]) => declared.has(uri));
+  return {
+    metadata: {
+      source: "agent",
+      depth,
+      ...(skill !== undefined && { skill }),
+      ...(sourceAgent !== undefined && { sourceAgent }),
+      ...Object.fromEntries(active),
+    },
+    extensions: new Set(active.map(([uri]) => uri)),
+  };
+}
+
+interface InboundRequest {
+  readonly operation: "sendMessage" | "getTask";
+  readonly request: HttpRequest;
+  readonly caller: Caller;
+  readonly params: Metadata;
+  readonly activation: typeof NOTHING_ACTIVE;
+  readonly newTask?: NewTaskOptions;
+}
+
+/** Performs an operation of A2A 0.3, whose JSON has the fields of our model. */
+async function perform(app: App, given: InboundRequest): Promise<Task> {
+  const codec = CODECS["0.3"];
+  const outcome = await performOperation(app, { ...given, codec, lastEventId: undefined });
+  if (outcome.kind === "value") return outcome.value as Task;
+  throw new A2AError("Internal", "the operation has no value");
+}
