@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -191,6 +191,20 @@ describe("a task of another agent", () => {
     expect((await send({ message: "Hello", skill: "fly" })).status).toBe(200);
   });
 });
+
+verifies(
+  "inbound-K10",
+  "the fields that the guide documents are the ones that are returned",
+  async () => {
+    const guide = await readFile(new URL("../../docs/guide/inbound.md", import.meta.url), "utf8");
+    const [, table = ""] = guide.split("The answer is a task:");
+    const [rows = ""] = table.split("Errors are");
+    const documented = Array.from(rows.matchAll(/^\| `(\w+)`/gm), ([, field]) => field);
+    const { task } = await send({ message: "reject" });
+
+    expect(documented.toSorted()).toEqual(Object.keys(await ended(task.id)).toSorted());
+  },
+);
 
 describe("a request for a task", () => {
   for (const [body, problem] of [

@@ -69,7 +69,7 @@ export const INBOUND_SESSIONS: RequirementGroup = {
         "a chain of calls deeper than three is rejected.",
       source: "later practice of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K1",

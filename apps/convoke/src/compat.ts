@@ -55,3 +55,13 @@ export {
   handleTaskGet,
   handleTaskSend,
 } from "@convoke/runtime/compat";
+
+// Let a model call agents
+export {
+  type A2AToolContext,
+  type A2AToolResult,
+  type AgentToolOptions,
+  agentTools,
+  handleDiscoverAgent,
+  handleInvokeRemoteAgent,
+} from "@convoke/runtime/compat";

@@ -17,6 +17,9 @@ export {
   type InvocationBudget,
   type InvocationBudgetOptions,
   type InvocationRefusal,
+  MAX_DEPTH,
+  REFUSED,
+  TRUST_LEVELS,
   type TrustLevel,
   createInvocationBudget,
 } from "./invocation-guard.ts";

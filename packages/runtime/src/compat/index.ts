@@ -19,3 +19,11 @@ export {
   handleTaskGet,
   handleTaskSend,
 } from "./task-handler.ts";
+export {
+  type A2AToolContext,
+  type A2AToolResult,
+  type AgentToolOptions,
+  agentTools,
+  handleDiscoverAgent,
+  handleInvokeRemoteAgent,
+} from "./agent-tools.ts";
