@@ -1,5 +1,5 @@
 import { scriptedModel } from "@convoke/runtime/testing";
-import { AgentLoop, type Tool, defineAgent, tool } from "convoke";
+import { AgentLoop, type Tool, defineAgent, mount, tool } from "convoke";
 import { buildAgentCard, buildAgentCardForAgent, registerAgent } from "convoke/compat";
 import { afterEach, beforeEach, describe, expect, onTestFinished, vi } from "vitest";
 import { readSettings } from "../../apps/convoke/src/host/settings.ts";
@@ -44,6 +44,30 @@ describe("the card of the instance", () => {
     expect(name).toBe("Host");
     expect(skills.map(({ id }) => id)).toEqual(names);
   });
+
+  verifies(
+    ["R81", "R83"],
+    "is that of the agents that the process serves at the time",
+    async () => {
+      const named = (name: string) =>
+        defineAgent({
+          name,
+          description: "Works.",
+          model: scriptedModel([]),
+          tools: [aTool(name)],
+        });
+      const first = await mount(named("dig"), { data: "memory" });
+      const second = await mount(named("fill"), { data: "memory" });
+      const both = buildAgentCard(BASE);
+      await first.close();
+      const one = buildAgentCard(BASE);
+      await second.close();
+
+      expect(both).toMatchObject({ name: "dig", skills: [{ id: "dig" }, { id: "fill" }] });
+      expect(one).toMatchObject({ name: "fill", skills: [{ id: "fill" }] });
+      expect(buildAgentCard(BASE)).toMatchObject({ name: "Convoke", skills: [] });
+    },
+  );
 
   verifies("R83", "gives tools readable names and one category each", () => {
     const names = ["list_github_prs", "invoke_remote_agent", "readFile", "web_search", "add"];

@@ -31,6 +31,7 @@ const worker = defineAgent({
     if (command === "reject") return reject("I will not.");
     if (command === "facts") return JSON.stringify({ skill, metadata: message.metadata });
     yield "One. ";
+    if (command === "break") return fail("It broke.");
     return `You said: ${text}`;
   },
 });
@@ -125,6 +126,13 @@ describe("a task of another agent", () => {
     const canceled = await ended(task.id);
     expect(canceled).toMatchObject({ state: "failed", a2aState: "canceled" });
     expect(answerOf(canceled)).toMatch(/\S/);
+  });
+
+  verifies("seed-C24", "has its reason after what it produced, if it failed midway", async () => {
+    const { task } = await send({ message: "break" });
+    const { messages } = await ended(task.id);
+
+    expect(messages.map(({ parts }) => parts[0]?.text)).toEqual(["break", "One. ", "It broke."]);
   });
 
   verifies(

@@ -3,6 +3,7 @@ import {
   type AgentData,
   type AgentDataOptions,
   openAgentData,
+  registerAgent,
   retentionFor,
 } from "@convoke/runtime/agent-data";
 import {
@@ -53,7 +54,8 @@ export async function serve(agent: Agent, options: ServeAgentOptions = {}): Prom
     },
   });
   const { key, folder } = opened!;
-  return { ...server, agentId: key.id, ...(folder !== undefined && { folder }) };
+  const running = registered(agent, server);
+  return { ...running, agentId: key.id, ...(folder !== undefined && { folder }) };
 }
 
 /** How to mount an agent in an app. Every option has a default that suits local development. */
@@ -61,15 +63,26 @@ export interface MountAgentOptions
   extends Partial<Omit<MountOptions, "openBackend">>, StorageOptions {}
 
 /** Mounts an agent in an app that has its own port, with its tasks in SQLite. */
-export function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
+export async function mount(agent: Agent, options: MountAgentOptions = {}): Promise<Mounted> {
   const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  return mountOn(agent, {
+  const mounted = await mountOn(agent, {
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
     openBackend: (metrics) =>
       openAgentData(agent, { data, onFatal, source, logger, metrics, tracing: rest.tracing }),
   });
+  return registered(agent, mounted);
+}
+
+/** Lists the agent on the card of this process until it is closed. */
+function registered<Running extends Mounted | Server>(agent: Agent, running: Running): Running {
+  const unregister = registerAgent(agent);
+  const close: Running["close"] = async (options) => {
+    unregister();
+    await running.close(options);
+  };
+  return { ...running, close, [Symbol.asyncDispose]: () => close() };
 }
 
 /** Logs warnings and errors to stderr. */

@@ -1,33 +1,13 @@
 import { readFileSync } from "node:fs";
 import type { A2AAgentCard } from "@convoke/client/compat";
-import { type Agent, type AgentInfo, type AgentTool, readA2AEnvironment } from "@convoke/protocol";
+import { type AgentInfo, type AgentTool, readA2AEnvironment } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
+import {
+  type RegisteredAgent,
+  registeredAgents,
+  registeredTools,
+} from "../agents/registered-agents.ts";
 import { toSkill } from "./tool-skills.ts";
-
-/** An agent of this process: what `defineAgent` makes. */
-export type RegisteredAgent = Pick<Agent, "id" | "info" | "tools">;
-
-/** The agents of this process, in declared order. */
-const AGENTS = new Set<RegisteredAgent>();
-
-/**
- * Adds an agent to this instance: its tools are skills on the card of the instance, in the order of
- * registration, and the default set of agents in a database. The first one gives the card its name.
- * Returns a function that removes it.
- */
-export function registerAgent(agent: RegisteredAgent): () => void {
-  AGENTS.add(agent);
-  return () => void AGENTS.delete(agent);
-}
-
-/** The tools of all registered agents, in declared order. */
-export function registeredTools(): readonly AgentTool[] {
-  const tools = new Map<string, AgentTool>();
-  for (const tool of [...AGENTS].flatMap((agent) => agent.tools?.() ?? [])) {
-    if (!tools.has(tool.name)) tools.set(tool.name, tool);
-  }
-  return [...tools.values()];
-}
 
 /** An agent as a database of agents describes it. */
 export interface A2AAgentRecord {
@@ -51,7 +31,7 @@ export interface A2ACardDatabase {
  * @param baseUrl default: `PUBLIC_URL`, or `http://BIND_HOST:PORT`
  */
 export function buildAgentCard(baseUrl?: string): A2AAgentCard {
-  const [first] = AGENTS;
+  const [first] = registeredAgents();
   const info = first?.info ?? {
     name: "Convoke",
     description: "Hosts agents that can be called via A2A.",

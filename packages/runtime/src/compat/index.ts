@@ -2,10 +2,8 @@
 export {
   type A2AAgentRecord,
   type A2ACardDatabase,
-  type RegisteredAgent,
   buildAgentCard,
   buildAgentCardForAgent,
-  registerAgent,
 } from "./build-agent-card.ts";
 export {
   type A2AHostedAgent,
@@ -27,3 +25,4 @@ export {
   handleDiscoverAgent,
   handleInvokeRemoteAgent,
 } from "./agent-tools.ts";
+export { type RegisteredAgent, registerAgent } from "../agents/registered-agents.ts";
