@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import {
   A2AError,
   type A2ATaskParams,
-  type AgentTool,
   CODECS,
   type Caller,
   EXTENSIONS,
@@ -28,14 +27,17 @@ import {
   retryHeaders,
 } from "../../http/exchange.ts";
 import type { App } from "../app.ts";
-import { NOTHING_ACTIVE } from "../extensions.ts";
+import { NOTHING_ACTIVE, withHeaders } from "../extensions.ts";
 import { checkContentType } from "../jsonrpc/handle.ts";
 import { performOperation } from "../operations.ts";
+import { decodeTaskId, errorJson } from "../plain-json.ts";
 import type { InboundOperation, MatchedInbound } from "./routes.ts";
 
 /** A request whose caller is known. */
 interface InboundCall extends MatchedInbound {
   readonly caller: Caller;
+  /** Headers that interceptors add to the response. */
+  readonly added: Headers;
 }
 
 /**
@@ -55,18 +57,15 @@ export async function handleInbound(
     if (request.method !== method) {
       return errorJson(405, `${request.path} takes ${method}`, { allow: method });
     }
-    const task = await HANDLERS[operation](app, { ...matched, caller });
+    const added = new Headers();
+    const task = await HANDLERS[operation](app, { ...matched, caller, added });
     const { createdAt } = await app.engine.tasks.record(task.id, caller);
     const shown = toA2ATask(task, new Date(createdAt).toISOString());
-    return jsonResponse(200, JSON.stringify(shown));
+    return withHeaders(jsonResponse(200, JSON.stringify(shown)), { ...NOTHING_ACTIVE, added });
   } catch (thrown) {
     const error = admission.toError(thrown);
     return errorJson(error.row.http, error.message, retryHeaders(error));
   }
-}
-
-function errorJson(status: number, error: string, headers: HttpResponse["headers"]): HttpResponse {
-  return jsonResponse(status, JSON.stringify({ error }), headers);
 }
 
 type Handler = (app: App, call: InboundCall) => Promise<Task>;
@@ -82,23 +81,18 @@ const HANDLERS: Readonly<Record<InboundOperation, Handler>> = {
     }
     return sendTask(app, call, params);
   },
-  getTask: async (app, { request, caller, taskId: encoded }) => {
-    const given = { params: { id: decodeTaskId(encoded) }, activation: NOTHING_ACTIVE };
-    return perform(app, { operation: "getTask", request, caller, ...given });
+  getTask: async (app, call) => {
+    const params = { id: decodeTaskId(call.taskId) };
+    return perform(app, call, { operation: "getTask", params });
   },
 };
 
-/** An agent that this server serves. */
-interface ServedAgent extends InboundAgent {
-  readonly tools: readonly AgentTool[];
-}
-
 /** The agents of this server, in declared order. */
-export function servedAgents({ engine }: App): readonly ServedAgent[] {
+export function servedAgents({ engine }: App): readonly InboundAgent[] {
   const { info } = engine.agent;
   const tools = engine.agent.tools?.() ?? [];
   const skills = [...info.skills.map(({ id }) => id), ...tools.map(({ name }) => name)];
-  return [{ id: engine.key.id, name: info.name, skills, tools }];
+  return [{ id: engine.key.id, name: info.name, skills }];
 }
 
 async function readBody(request: HttpRequest): Promise<unknown> {
@@ -119,20 +113,8 @@ function readParams(body: unknown): A2ATaskParams {
   throw invalidParams("timeoutMs", `must be a whole number from ${least} to ${most}`);
 }
 
-function decodeTaskId(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    throw invalidParams("taskId", "is not percent-encoded UTF-8 in the path");
-  }
-}
-
 /** Starts a task. It exists, and is stored, when this resolves. */
-function sendTask(
-  app: App,
-  { request, caller }: InboundCall,
-  params: A2ATaskParams,
-): Promise<Task> {
+function sendTask(app: App, call: InboundCall, params: A2ATaskParams): Promise<Task> {
   const { message: text, timeoutMs = INBOUND_TIMEOUT_MS } = params;
   const { metadata, extensions } = provenance(app, params);
   const message = {
@@ -143,12 +125,10 @@ function sendTask(
     metadata,
     extensions: [...extensions],
   };
-  return perform(app, {
+  return perform(app, call, {
     operation: "sendMessage",
-    request,
-    caller,
     params: { message, configuration: { blocking: false } },
-    activation: { ...NOTHING_ACTIVE, extensions },
+    extensions,
     // Callers of this protocol poll, so that there must be a task.
     newTask: { timeoutMs, isAnnounced: true },
   });
@@ -182,19 +162,27 @@ function provenance(
   };
 }
 
-interface InboundRequest {
+interface A2ARequest {
   readonly operation: "sendMessage" | "getTask";
-  readonly request: HttpRequest;
-  readonly caller: Caller;
   readonly params: Metadata;
-  readonly activation: typeof NOTHING_ACTIVE;
+  readonly extensions?: ReadonlySet<string>;
   readonly newTask?: NewTaskOptions;
 }
 
 /** Performs an operation of A2A 0.3, whose JSON has the fields of our model. */
-async function perform(app: App, given: InboundRequest): Promise<Task> {
-  const codec = CODECS["0.3"];
-  const outcome = await performOperation(app, { ...given, codec, lastEventId: undefined });
+async function perform(
+  app: App,
+  { request, caller, added }: InboundCall,
+  { extensions = NOTHING_ACTIVE.extensions, ...given }: A2ARequest,
+): Promise<Task> {
+  const outcome = await performOperation(app, {
+    ...given,
+    codec: CODECS["0.3"],
+    request,
+    caller,
+    activation: { ...NOTHING_ACTIVE, extensions, added },
+    lastEventId: undefined,
+  });
   if (outcome.kind === "value") return outcome.value as Task;
   throw new A2AError("Internal", "the operation has no value");
 }
