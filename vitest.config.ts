@@ -34,6 +34,7 @@ const TIDY = [
   "extensions",
   "functions",
   "host",
+  "inbound",
   "limits",
   "lists",
   "loop",

@@ -12,6 +12,7 @@ const GUIDES = [
   "changing-agents.md",
   "client-tools.md",
   "functions.md",
+  "inbound.md",
   "sub-agents.md",
   "tracing.md",
 ];

@@ -258,7 +258,10 @@ describe("arguments", () => {
       'valibot does not say how the inputSchema of tool "it" reads as JSON Schema',
     ],
     [{ inputSchema: z.object({ at: z.date() }) }, "give one for the model as inputJsonSchema"],
-    [{ input: {} }, 'tool has no option "input". The options are confirm, description, '],
+    [
+      { input: {} },
+      'tool has no option "input". The options are callsAgents, confirm, description, ',
+    ],
   ])("a tool with %j is rejected: %s", (overrides, problem) => {
     const definition = { name: "it", description: "Does it.", run: () => 1, ...overrides };
 

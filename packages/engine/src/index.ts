@@ -17,6 +17,7 @@ export { isSettled } from "./run/live-task.ts";
 export {
   type AcceptedTask,
   type Incoming,
+  type NewTaskOptions,
   acceptMessage,
   requireEnabled,
 } from "./messages/accept-message.ts";

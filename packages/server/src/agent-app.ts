@@ -30,6 +30,7 @@ export interface Origin {
     | "operations"
     | "guard"
     | "rates"
+    | "inboundRate"
     | "readApi"
     | "metricsText"
     | "isOperator"

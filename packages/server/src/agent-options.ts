@@ -11,6 +11,7 @@ import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
 import type { AuthorizationOptions } from "./guard/authorize.ts";
+import type { InboundOptions } from "./guard/inbound-rate.ts";
 import type { RateLimitOptions } from "./guard/rate-limit.ts";
 import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
@@ -101,8 +102,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly emptyTaskMs?: number;
   /**
    * The tenants of this server. Tasks of one tenant are invisible to the others. Default none:
-   * requests that name a tenant are rejected. The names of other paths are reserved, such as `v1`,
-   * `agents` and `convoke`.
+   * requests that name a tenant are rejected. The first segments of the server's own paths, such
+   * as `v1`, `tasks` and `a2a`, are reserved.
    */
   readonly tenants?: readonly string[];
   /**
@@ -144,6 +145,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    * idle connections after 30 s. 0 disables keep-alives.
    */
   readonly keepAliveMs?: number;
+  /** Tasks of `POST /a2a/tasks/send`, for agents that use the polling protocol. */
+  readonly inbound?: InboundOptions;
   /** What callers with the scopes `convoke:approve` and `convoke:operate` may do for other owners. */
   readonly roles?: RoleOptions;
   /** Wrap every operation, for example for logging or metrics. The first one is the outermost. */

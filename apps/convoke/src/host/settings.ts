@@ -2,6 +2,7 @@ import {
   type Authenticator,
   type CardOptions,
   type CorsOptions,
+  type InboundOptions,
   KeyFileError,
   type RateLimitOptions,
   apiKeys,
@@ -24,7 +25,7 @@ import { didYouMean } from "../terminal/command-line.ts";
 import { createEgress } from "@convoke/egress";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { readFileSync } from "node:fs";
-import type { AgentInfo, CardKey } from "@convoke/protocol";
+import { type AgentInfo, type CardKey, readA2AEnvironment } from "@convoke/protocol";
 import { isLoopbackHost, isObject } from "@convoke/protocol/internal";
 
 /** How log lines are written. "auto" is for people on a terminal and JSON elsewhere. */
@@ -50,6 +51,7 @@ export interface ServeSettings {
   readonly metrics?: boolean;
   /** Absent for the default, which depends on `host`. */
   readonly readApi?: boolean;
+  readonly inbound: InboundOptions;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
@@ -95,6 +97,7 @@ export function readSettings(
     ...(env["CONVOKE_READ_API"] && {
       readApi: readSwitch("CONVOKE_READ_API", env["CONVOKE_READ_API"]),
     }),
+    inbound: { perMinute: readA2AEnvironment(env).inboundPerMinute },
     push: readPush(env),
     retention: readRetention(env),
     card: readCard(env),
@@ -323,7 +326,10 @@ export function readCard(env: Readonly<Record<string, string | undefined>>): Car
   const form = env["CONVOKE_CARD_FORM"] || undefined;
   const grpcUrl = env["CONVOKE_GRPC_URL"] || undefined;
   const bindings = commaList(env["CONVOKE_CARD_BINDINGS"]);
+  const { provider, documentationUrl } = readA2AEnvironment(env);
   return {
+    ...(provider && { provider }),
+    ...(documentationUrl !== undefined && { documentationUrl }),
     ...(form !== undefined && { form: oneOf("CONVOKE_CARD_FORM", form, FORMS) }),
     ...(bindings.length > 0 && {
       bindings: bindings.map((one) => oneOf("CONVOKE_CARD_BINDINGS", one, BINDINGS)),

@@ -15,7 +15,7 @@ import type {
 } from "../log/backend.ts";
 import type { WakingTask } from "./wake-timer.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
-import { taskDeadline } from "../task/task-clock.ts";
+import { ownTimeout, taskDeadline } from "../task/task-clock.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Agents, ServedAgent } from "./agents.ts";
 import { LiveTask, type LiveTaskOptions } from "./live-task.ts";
@@ -145,6 +145,8 @@ export class LiveTasks {
     readonly contextId: string;
     readonly now: number;
     readonly createdAt: number;
+    /** Time limit of this task, in addition to that of the agent. */
+    readonly timeoutMs?: number | undefined;
   }): LiveTask {
     const { taskId, owner, now, agent } = facts;
     const status = { state: "submitted", statusAt: now } as const;
@@ -263,7 +265,8 @@ export class LiveTasks {
     const writer = this.#writer({ taskId, owner, epoch, status, listed, wakeAt, snapshot });
     const agent = this.#options.agents.of(record);
     const oldest = oldestCursor(record);
-    return this.#admit(writer, { ...record, agentName: record.agent, agent, oldest });
+    const timeoutMs = ownTimeout(snapshot.task);
+    return this.#admit(writer, { ...record, agentName: record.agent, agent, oldest, timeoutMs });
   }
 
   /** Keeps the task open until `release`, so that concurrent callers use the same writer (G4). */
@@ -305,9 +308,9 @@ export class LiveTasks {
     facts: Pick<
       LiveTaskOptions,
       "owner" | "contextId" | "createdAt" | "agentName" | "agent" | "oldest"
-    >,
+    > & { readonly timeoutMs?: number | undefined },
   ): LiveTask {
-    const { owner, contextId, createdAt, agentName, agent, oldest } = facts;
+    const { owner, contextId, createdAt, agentName, agent, oldest, timeoutMs } = facts;
     const live = new LiveTask({
       owner,
       contextId,
@@ -315,7 +318,7 @@ export class LiveTasks {
       agentName,
       agent,
       writer,
-      deadline: agent && taskDeadline(agent.info, createdAt),
+      deadline: agent && taskDeadline(agent.info, createdAt, timeoutMs),
       oldest,
       onWakeAt: this.#options.onWakeAt,
     });

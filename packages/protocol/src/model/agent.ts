@@ -64,12 +64,23 @@ export interface Agent {
    * return a converted message as it is, because it may be called again for the same message.
    */
   translate?(message: Message, task: Task): Message;
+  /**
+   * The tools that the agent may use, in declared order. Called for each request, because the tools
+   * of its MCP servers come and go.
+   */
+  tools?(): readonly AgentTool[];
   /** The commands that callers can list and run. Called for each request, because they may change. */
   commands?(): readonly AgentCommand[] | Promise<readonly AgentCommand[]>;
   /** Receives its environment before the first turn in a server. */
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
   [Symbol.asyncDispose]?(): PromiseLike<void>;
+}
+
+/** A tool of an agent, as a card or a list shows it. */
+export interface AgentTool {
+  readonly name: string;
+  readonly description: string;
 }
 
 /** The environment in which an agent is served. */

@@ -20,6 +20,8 @@ import {
   writeAgentRecord,
 } from "./agent-record.ts";
 
+export { registerAgent } from "./registered-agents.ts";
+
 /** Where the tasks of an agent are stored. */
 export interface DataOptions {
   /**

@@ -5,6 +5,7 @@ import {
   type AgentEnvironment,
   type AgentEvent,
   type AgentInfo,
+  type AgentTool,
   type InternalEvent,
   type Message,
   type Metadata,
@@ -169,6 +170,10 @@ export class AgentLoop implements Agent, AsyncDisposable {
 
   report(task: Task): Metadata {
     return this.#agent.report(task);
+  }
+
+  tools(): readonly AgentTool[] {
+    return this.#agent.tools();
   }
 
   prepare(place: AgentEnvironment): void {

@@ -291,6 +291,7 @@ export class CallRun {
           toolCallId,
           key: `${task.id}:${toolCallId}`,
           caller,
+          depth: scope.budget.depth,
           trace: { ...traceHeaders(trace), traceId: trace.traceId },
           answers: new Map(this.#interrupts.answers),
           credentials: new Map(approvals.credentials),

@@ -35,7 +35,7 @@ export class RunReports {
    */
   agent(taskId: string): Metadata {
     const { model, mcp, subAgents } = this.#settings;
-    const tools = this.#turns.get(taskId)?.box.describe() ?? this.#toolsNow();
+    const tools = this.#turns.get(taskId)?.box.describe() ?? this.toolsNow();
     const servers = mcp?.report() ?? [];
     const agents = subAgents?.report() ?? [];
     const available = tools.map(({ name, description, inputSchema }) => ({
@@ -57,8 +57,8 @@ export class RunReports {
   }
 
   /** The agent's own tools, its sub-agents, and the tools of the MCP servers that are connected. */
-  #toolsNow(): readonly ToolDescription[] {
-    const { tools, mcp, subAgents } = this.#settings;
+  toolsNow(): readonly ToolDescription[] {
+    const { tools, mcp, subAgents, isPermitted } = this.#settings;
     const own = tools.describe();
     const agents = (subAgents?.links ?? []).map(describeSubAgent);
     const taken = new Set([...own, ...agents].map(({ name }) => name));
@@ -70,7 +70,7 @@ export class RunReports {
         description,
         inputSchema,
       }));
-    return [...own, ...agents, ...served];
+    return [...own, ...agents, ...served].filter(({ name }) => isPermitted(name));
   }
 }
 

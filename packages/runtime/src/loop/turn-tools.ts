@@ -89,7 +89,10 @@ export class TurnTools {
       this.#servers?.tools(signal) ?? [],
     ]);
     const names = new Set(agents.map(({ name }) => name));
-    return [...agents, ...tools.filter(({ name }) => !names.has(name))];
+    const { isPermitted } = this.#scope.settings;
+    return [...agents, ...tools.filter(({ name }) => !names.has(name))].filter(({ name }) =>
+      isPermitted(name),
+    );
   }
 
   /**
@@ -102,9 +105,10 @@ export class TurnTools {
     return tools.only(({ name }) => !names.has(name)).with(this.#callers);
   }
 
-  #filtered(tools: ToolBox): ToolBox {
-    const { settings, turn } = this.#scope;
+  #filtered(all: ToolBox): ToolBox {
+    const { settings, turn, budget } = this.#scope;
     const { toolFilter } = settings.hooks;
+    const tools = budget.depth > 0 ? all : all.only(({ callsAgents }) => callsAgents !== true);
     if (toolFilter === undefined) return tools;
     return callHookNow("toolFilter", () => tools.only((tool) => toolFilter(tool, turn)));
   }

@@ -82,6 +82,11 @@ export interface LoopDefinition {
   /** Options for all MCP servers. */
   readonly mcpOptions?: McpOptions;
   /**
+   * The names of the tools that the agent may use: its own, those of its MCP servers and its
+   * sub-agents. The card lists no others. An empty list means none. Default: all of them.
+   */
+  readonly mcpToolPermissions?: readonly string[];
+  /**
    * Other agents that this agent may call, keyed by tool name: a URL, an agent of this process, or
    * an object with options. Their questions are relayed to the caller, and their tasks are canceled
    * when this task ends.
@@ -117,6 +122,8 @@ export interface LoopSettings {
   readonly log: OperatorLog;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
+  /** Whether the agent may use the tool of this name. */
+  readonly isPermitted: (toolName: string) => boolean;
   readonly output: ToolInput | undefined;
   readonly budget: Budget;
   readonly hooks: LoopHooks;
@@ -147,6 +154,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
   if (approvals.expiresInMs !== undefined) {
     checkWhole("approvals.expiresInMs", approvals.expiresInMs);
   }
+  const isPermitted = toolPermissions(definition);
   return {
     agentName,
     identity: new AgentIdentity(agentName),
@@ -154,7 +162,8 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     log: new OperatorLog(),
     model: new AgentModel(definition.model, definition.modelOptions),
     instructions: definition.instructions,
-    tools: new ToolBox(definition.tools ?? []),
+    tools: new ToolBox(definition.tools ?? []).only(({ name }) => isPermitted(name)),
+    isPermitted,
     output: definition.output === undefined ? undefined : agentOutput(definition.output),
     budget: resolveBudget(definition.budget),
     hooks: definition.hooks ?? {},
@@ -179,6 +188,15 @@ export function standaloneSettings(settings: LoopSettings): LoopSettings {
   const { acceptPlainText = true } = settings.approvals;
   const approvals = { ...settings.approvals, acceptPlainText };
   return { ...settings, finalMessage: true, approvals, log: new OperatorLog() };
+}
+
+function toolPermissions({ mcpToolPermissions: given }: LoopDefinition): (name: string) => boolean {
+  if (given === undefined) return () => true;
+  if (!Array.isArray(given) || !given.every((name) => typeof name === "string")) {
+    throw new TypeError("mcpToolPermissions must be a list of tool names; leave it out for all");
+  }
+  const names = new Set<string>(given);
+  return (name) => names.has(name);
 }
 
 function agentMcpServers(definition: LoopDefinition): AgentMcpServers | undefined {

@@ -36,6 +36,8 @@ export interface Tool {
   readonly confirm: ConfirmRule;
   /** Whether a call that a crash interrupted may run again, with the same key. */
   readonly idempotent: boolean;
+  /** Whether it calls other agents. Work that may not be handed on does not get it. Default false. */
+  readonly callsAgents?: boolean;
   /** How long one call may take. */
   readonly timeoutMs: number;
   /** Checks the arguments before anything runs. */
@@ -112,6 +114,11 @@ export interface ToolContext {
   /** Fires when the task is canceled or the call times out. */
   readonly signal: AbortSignal;
   readonly caller: Caller;
+  /**
+   * How many more times the work may be handed on to another agent, and from there to others.
+   * Absent: there is no limit.
+   */
+  readonly depth?: number;
   /**
    * The trace of the task: that of its caller, or one of its own. Send `traceparent` and
    * `tracestate` as headers with requests to other services.
@@ -253,6 +260,11 @@ export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
   readonly confirm?: ConfirmRule<OutputOf<Schema>>;
   /** Whether a call that a crash interrupted may run again, with the same key. Default false. */
   readonly idempotent?: boolean;
+  /**
+   * Whether the tool calls other agents. It is not offered for work that may not be handed on: a task
+   * of the polling protocol, or a message whose budget has no depth left. Default false.
+   */
+  readonly callsAgents?: boolean;
   /** How long one call may take. Default 60 s. */
   readonly timeoutMs?: number;
   /** Returns a value, a promise, a stream of tool events, or an interrupt. */
@@ -266,6 +278,7 @@ const OPTIONS: OptionNames<ToolDefinition> = {
   inputJsonSchema: true,
   confirm: true,
   idempotent: true,
+  callsAgents: true,
   timeoutMs: true,
   run: true,
 };
@@ -295,6 +308,7 @@ export function tool<Schema extends InputSchema>(definition: ToolDefinition<Sche
     inputSchema: schema,
     confirm: confirmRule(name, definition.confirm),
     idempotent: definition.idempotent ?? false,
+    ...(definition.callsAgents === true && { callsAgents: true }),
     timeoutMs,
     check,
     run: (checked, context) => definition.run(checked as OutputOf<Schema>, context),

@@ -24,6 +24,7 @@ import type { Operations } from "./interceptors.ts";
 import type { Authorization } from "../guard/authorize.ts";
 import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
+import type { InboundRate } from "../guard/inbound-rate.ts";
 import type { RateLimiter } from "../guard/rate-limit.ts";
 
 /** The parts of a running server that handle the requests to one agent. Most are shared by all of its agents. */
@@ -37,6 +38,8 @@ export class App {
   /** What approvers and operators may do for other owners. */
   readonly roles: RoleOptions;
   readonly rates: RateLimiter;
+  /** Limits the tasks of the polling protocol. */
+  readonly inboundRate: InboundRate;
   readonly metrics: Metrics;
   readonly audit: Audit;
   /** A caller has reached a limit. */
@@ -79,6 +82,7 @@ export class App {
     this.authorization = parts.authorization;
     this.roles = parts.roles;
     this.rates = parts.rates;
+    this.inboundRate = parts.inboundRate;
     this.metrics = parts.metrics;
     this.audit = parts.audit;
     this.onLimit = parts.onLimit;

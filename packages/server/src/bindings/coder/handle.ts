@@ -28,6 +28,7 @@ import { listCommands, runCommand } from "../commands.ts";
 import { activate, withHeaders } from "../extensions.ts";
 import { checkContentType, rpcError, rpcStream } from "../jsonrpc/handle.ts";
 import { performOperation } from "../operations.ts";
+import { decodeTaskId, errorJson } from "../plain-json.ts";
 import { readMessage, readSettings } from "./read-message.ts";
 import type { CoderOperation, MatchedCoder } from "./routes.ts";
 
@@ -55,10 +56,6 @@ export async function handleCoder(
     const error = admission.toError(thrown);
     return errorJson(error.row.http, error.message, retryHeaders(error));
   }
-}
-
-function errorJson(status: number, error: string, headers: HttpResponse["headers"]): HttpResponse {
-  return jsonResponse(status, JSON.stringify({ error }), headers);
 }
 
 type Handler = (app: App, call: CoderCall, admission: Admission) => Promise<HttpResponse>;
@@ -120,14 +117,6 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     return openStream(app, call, { params: { message } });
   },
 };
-
-function decodeTaskId(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    throw invalidParams("taskId", "is not percent-encoded UTF-8 in the path");
-  }
-}
 
 /** More than a person looks through; bounds the answer. */
 const MAX_LISTED = 1000;
