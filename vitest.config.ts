@@ -38,6 +38,7 @@ const TIDY = [
   "loop",
   "models",
   "operating",
+  "processes",
   "push",
   "rest",
   "retention",
