@@ -104,6 +104,19 @@ test("a canceled task cancels the prompt, and the process stays for the next mes
   expect((await conversation.say("recall").result).text).toBe("hang | recall");
 });
 
+test("a task that is canceled while it waits for a decision makes no call, and leaves the session usable", async () => {
+  const { remote, options } = await serveProgram(acpOptions());
+  const conversation = remote.conversation();
+  const { task } = await conversation.say("write a.txt: x").result;
+
+  expect((await remote.cancel(task!.id)).status.state).toBe("canceled");
+
+  const { contextId } = task!;
+  const next = await remote.conversation({ contextId }).say("recall").result;
+  expect(next.text).toBe("write a.txt: x | recall");
+  expect(existsSync(join(options.workspace, "a.txt"))).toBe(false);
+});
+
 test("a program that ignores the cancel is killed, with everything that it started", async () => {
   const { remote } = await serveProgram(acpOptions({ limits: { graceMs: 50 } }));
   const run = remote.stream("stubborn");

@@ -33,7 +33,7 @@ test("a question waits for one of its options, and the program gets the answer",
 
   expect((await conversation.say("ask").result).question?.options).toEqual(["a", "b"]);
   expect((await conversation.say("c").result).question?.text).toContain("one of: a, b");
-  expect((await conversation.say("B").result).text).toBe("answer 7: b");
+  expect((await conversation.say("B").result).text).toBe("I ask. answer 7: b");
 });
 
 test("the process that asked may be gone: another one asks the same and gets the answer", async () => {
@@ -42,7 +42,7 @@ test("the process that asked may be gone: another one asks the same and gets the
 
   await conversation.say("ask").result;
 
-  expect((await conversation.say("a").result).text).toBe("answer 7: a");
+  expect((await conversation.say("a").result).text).toBe("I ask. answer 7: a");
 });
 
 test("a program may end its task, itself, or both", async () => {

@@ -1,11 +1,11 @@
-import { ProcessManager, type SessionEvent } from "convoke";
+import { type ProcessLimits, ProcessManager, type SessionEvent } from "convoke";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { acpOptions } from "./a-process-agent.ts";
 
 /** A manager whose sessions can be followed. */
-function aManager() {
+function aManager(limits: ProcessLimits = {}) {
   const { command, args, protocol, workspace } = acpOptions();
   const log: string[] = [];
   const note = (text: string): void => void log.push(text);
@@ -14,7 +14,7 @@ function aManager() {
     ...(args && { args }),
     protocol,
     workspace,
-    limits: { graceMs: 50 },
+    limits: { graceMs: 50, ...limits },
     logger: { debug: note, warn: note },
   });
   onTestFinished(() => manager.close());
@@ -113,4 +113,16 @@ test("a listener that throws does not concern the others, and one that has left 
   expect(typesOf(events)).toEqual(["session_started", "assistant", "result", "session_exited"]);
   expect(gone).toEqual([]);
   expect(log).toContain("a listener of a session failed");
+});
+
+test("a session that works for too long is an error, and its process is stopped", async () => {
+  const { manager, follow, ended } = aManager({ promptMs: 300 });
+  const events = follow("s1");
+
+  manager.startProcess({ id: "s1" }, "stubborn");
+  await ended(events);
+
+  expect(events.find(({ type }) => type === "session_error")).toMatchObject({
+    error: { type: "time-limit" },
+  });
 });

@@ -15,6 +15,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       say({ type: "text", text: "still here" });
       return say({ type: "done" });
     case "ask":
+      say({ type: "text", text: "I ask. " });
       return say({ type: "ask", id: 7, text: "Which?", options: ["a", "b"] });
     case "fail":
       return say({ type: "error", text: "I cannot do that." });

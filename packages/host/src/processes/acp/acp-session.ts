@@ -97,7 +97,7 @@ export class AcpSession implements ProgramSession {
     return this.#isResumed || this.#isPrompted;
   }
 
-  prompt(prompt: ProgramPrompt): AsyncIterable<ProgramEvent> {
+  prompt(prompt: ProgramPrompt): EventQueue<ProgramEvent> {
     const queue = new EventQueue<ProgramEvent>();
     this.#queue = queue;
     this.#updates.clear();

@@ -7,6 +7,7 @@ import {
 } from "@convoke/protocol";
 import { backoffMs, sleep, startTimer } from "@convoke/protocol/internal";
 import { requestedSettings } from "@convoke/coder/internal";
+import { TIME_LIMIT } from "../program/child-program.ts";
 import type { ProcessSettings } from "../program/process-options.ts";
 import {
   type ProgramEvent,
@@ -50,15 +51,17 @@ export class ProgramTurn {
   readonly #events: TurnEvents;
   readonly #questions: TurnQuestions;
   #isRecorded: boolean;
+  /** Resolves when the program has ended its last prompt. */
+  #promptEnded: Promise<void> = Promise.resolve();
   /** What the caller said instead of a decision: the program gets it next. */
   #instead: Message | undefined;
 
   constructor(turn: Turn, scope: ProgramTurnScope) {
     this.#turn = turn;
     this.#scope = scope;
-    this.#events = new TurnEvents(turn);
-    this.#questions = new TurnQuestions(turn, this.#events, new TurnJournal(turn.journal));
     this.#isRecorded = turn.journal.some(({ kind }) => kind === SESSION);
+    this.#events = new TurnEvents(turn, this.#isRecorded);
+    this.#questions = new TurnQuestions(turn, this.#events, new TurnJournal(turn.journal));
   }
 
   async *run(): AsyncGenerator<readonly AgentEvent[]> {
@@ -75,6 +78,8 @@ export class ProgramTurn {
         continue;
       }
       if (end === GONE) {
+        // A program that cannot continue begins again, and so does its answer.
+        if (!this.#isRecorded) this.#events.beginAgain();
         isContinued = true;
         continue;
       }
@@ -103,31 +108,50 @@ export class ProgramTurn {
       this.#scope.warn("the program could not be started", { error });
       return lostEnd(end);
     }
-    const { session } = used;
-    if (session.resumeId !== undefined && !this.#isRecorded) {
-      this.#isRecorded = true;
-      yield [this.#events.note(SESSION, { resumable: true })];
-      await this.#turn.durable();
-    }
-    const history = session.remembers ? [] : conversation.map(historyEntry);
-    const { parts } = message;
-    const prompt = { taskId: task.id, parts, history, isContinued, mode: this.#mode() };
+    let isPrompted = false;
     try {
-      return yield* this.#prompt(used, prompt);
+      yield* this.#record(used.session);
+      const history = used.session.remembers ? [] : conversation.map(historyEntry);
+      const { parts } = message;
+      const prompt = { taskId: task.id, parts, history, isContinued, mode: this.#mode() };
+      isPrompted = true;
+      const end = yield* this.#prompt(used, prompt);
+      isPrompted = false;
+      return end;
     } finally {
-      used.release();
+      if (isPrompted) this.#leave(used);
+      else used.release();
     }
+  }
+
+  /** Records that a later attempt can continue the turn, if the program can load its session. */
+  async *#record({ resumeId }: ProgramSession): AsyncGenerator<readonly AgentEvent[]> {
+    if (resumeId === undefined || this.#isRecorded) return;
+    this.#isRecorded = true;
+    yield [this.#events.note(SESSION, { resumable: true })];
+    await this.#turn.durable();
+  }
+
+  /** The run is over before the prompt is: nobody else may use the session until that has ended. */
+  #leave(used: UsedSession): void {
+    used.session.cancel();
+    const stopTimer = startTimer(this.#scope.settings.limits.graceMs, () => void used.stop());
+    void this.#promptEnded.then(() => {
+      stopTimer();
+      used.release();
+    });
   }
 
   async *#prompt(used: UsedSession, prompt: ProgramPrompt): Events {
     const { session } = used;
     const stopWatching = this.#watch(used);
     const clock = new PromptClock(this.#scope.settings.limits.promptMs, () => {
-      const text = "It worked longer than it may.";
-      void session.child.stop({ reason: "time-limit", text });
+      void session.child.stop(TIME_LIMIT);
     });
+    const events = session.prompt(prompt);
+    this.#promptEnded = events.ended;
     try {
-      for await (const event of session.prompt(prompt)) {
+      for await (const event of events) {
         if (event.kind === "end") return event;
         if (event.kind !== "permission" && event.kind !== "question") {
           yield this.#events.next(event);

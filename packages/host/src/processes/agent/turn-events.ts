@@ -34,11 +34,19 @@ export class TurnEvents {
   #thought = "";
   #messages = 0;
 
-  constructor(turn: Turn) {
+  /** @param isContinued whether the program continues from where an earlier attempt stopped */
+  constructor(turn: Turn, isContinued: boolean) {
     this.#turn = turn;
-    // What an earlier attempt said stays, because the program continues from there.
-    this.#answerId = `answer-${(turn.task.artifacts?.length ?? 0) + turn.attempt}`;
+    // Then what the earlier attempt said stays; otherwise it is said again.
+    const attempt = isContinued ? turn.attempt : 1;
+    this.#answerId = `answer-${(turn.task.artifacts?.length ?? 0) + attempt}`;
     this.#isPlain = !STRUCTURED.some((uri) => turn.extensions.has(uri));
+  }
+
+  /** The program starts over: its next text replaces the answer so far. */
+  beginAgain(): void {
+    this.#isAnswered = false;
+    this.#thought = "";
   }
 
   next(said: Said): readonly AgentEvent[] {

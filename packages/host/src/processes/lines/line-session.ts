@@ -30,7 +30,7 @@ export class LineSession implements ProgramSession {
     return this.#isPrompted;
   }
 
-  prompt({ taskId, parts, history, isContinued }: ProgramPrompt): AsyncIterable<ProgramEvent> {
+  prompt({ taskId, parts, history, isContinued }: ProgramPrompt): EventQueue<ProgramEvent> {
     const queue = new EventQueue<ProgramEvent>();
     this.#queue = queue;
     this.#isPrompted = true;

@@ -44,6 +44,9 @@ export interface ProgramEnd {
   readonly exitCode: number | null;
 }
 
+/** Why a program is stopped that works on a prompt for too long. */
+export const TIME_LIMIT = { reason: "time-limit", text: "It worked longer than it may." } as const;
+
 /** How often the memory of a program is looked at. */
 const MEMORY_INTERVAL_MS = 2000;
 

@@ -4,9 +4,15 @@ const MAX_WAITING = 256;
 /** Items of a source that cannot be asked for the next one, for one reader. */
 export class EventQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #items: T[] = [];
+  readonly #ending = Promise.withResolvers<void>();
   #isEnded = false;
   #reader: PromiseWithResolvers<IteratorResult<T, undefined>> | undefined;
   #room: PromiseWithResolvers<void> | undefined;
+
+  /** Resolves when the source has ended, also if the reader has left before. */
+  get ended(): Promise<void> {
+    return this.#ending.promise;
+  }
 
   push(item: T): void {
     if (this.#isEnded) return;
@@ -22,6 +28,7 @@ export class EventQueue<T> implements AsyncIterableIterator<T, undefined> {
   end(item: T): void {
     this.push(item);
     this.#isEnded = true;
+    this.#ending.resolve();
   }
 
   /** Resolves when the reader has caught up; `undefined` if it has. */

@@ -1,6 +1,7 @@
 import type { ContentChange, PlanEntry } from "@convoke/coder/internal";
 import type { A2APart, ApprovalOption, Metadata } from "@convoke/protocol";
 import type { ChildProgram, ProgramEnd } from "./child-program.ts";
+import type { EventQueue } from "./event-queue.ts";
 
 /** What a program says while it works on a prompt, whichever protocol it speaks. */
 export type ProgramEvent =
@@ -99,7 +100,7 @@ export interface ProgramSession {
   /** Whether the program remembers the conversation so far. */
   readonly remembers: boolean;
   /** Sends a prompt. The last event is the end. */
-  prompt(prompt: ProgramPrompt): AsyncIterable<ProgramEvent>;
+  prompt(prompt: ProgramPrompt): EventQueue<ProgramEvent>;
   /** Asks the program to end the current prompt. */
   cancel(): void;
 }

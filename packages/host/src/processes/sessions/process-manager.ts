@@ -1,6 +1,12 @@
 import type { PlanEntry } from "@convoke/coder/internal";
 import type { AgentEnvironment, ApprovalOption } from "@convoke/protocol";
-import { type ProcessAgentOptions, processSettings } from "../program/process-options.ts";
+import { startTimer } from "@convoke/protocol/internal";
+import { TIME_LIMIT } from "../program/child-program.ts";
+import {
+  type ProcessAgentOptions,
+  type ProcessSettings,
+  processSettings,
+} from "../program/process-options.ts";
 import type { Permission, ProgramEvent, PromptEnd } from "../program/program-event.ts";
 import { ProgramSessions, type UsedSession } from "./program-sessions.ts";
 
@@ -78,12 +84,14 @@ interface SessionRun {
 export class ProcessManager {
   readonly #sessions: ProgramSessions;
   readonly #options: ProcessManagerOptions;
+  readonly #settings: ProcessSettings;
   readonly #listeners = new Map<string, Set<SessionListener>>();
   readonly #runs = new Map<string, SessionRun>();
 
   constructor(options: ProcessManagerOptions) {
     this.#options = options;
-    this.#sessions = new ProgramSessions(processSettings(options), options);
+    this.#settings = processSettings(options);
+    this.#sessions = new ProgramSessions(this.#settings, options);
   }
 
   /** Calls back for each event of a session. Returns a function that ends the subscription. */
@@ -152,6 +160,9 @@ export class ProcessManager {
     const { session } = used;
     const stop = (): void => void used.stop();
     run.abort.signal.addEventListener("abort", stop, { once: true });
+    const stopTimer = startTimer(this.#settings.limits.promptMs, () => {
+      void session.child.stop(TIME_LIMIT);
+    });
     const blocks = new TextBlocks();
     const prompt = {
       taskId: id,
@@ -159,7 +170,9 @@ export class ProcessManager {
       history: [],
       isContinued: false,
     };
-    for await (const event of session.prompt(prompt)) {
+    const events = session.prompt(prompt);
+    void events.ended.then(stopTimer);
+    for await (const event of events) {
       // What comes after the stop is not reported.
       if (run.abort.signal.aborted) continue;
       for (const block of blocks.next(event)) this.#emit(id, block);
