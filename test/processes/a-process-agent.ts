@@ -15,6 +15,8 @@ export function acpOptions(more: Partial<ProcessAgentOptions> = {}): ProcessAgen
     protocol: "acp",
     workspace: temporaryFolder(),
     ...more,
+    // They are started often, and load the same file each time.
+    env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "", ...more.env },
   };
 }
 

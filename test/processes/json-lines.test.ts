@@ -117,6 +117,7 @@ test("a caller's message reaches neither the arguments nor the environment of a 
   const known = [
     "GIVEN",
     "CONVOKE_PROCESS_MARK",
+    "NODE_COMPILE_CACHE",
     "HOME",
     "LANG",
     "PATH",
