@@ -40,6 +40,7 @@ const TIDY = [
   "loop",
   "models",
   "operating",
+  "processes",
   "push",
   "reads",
   "rest",

@@ -30,6 +30,17 @@ export {
   textPart,
 } from "@convoke/protocol";
 
+// Make one of a program
+export {
+  type ProcessAgentOptions,
+  type ProcessLimits,
+  ProcessManager,
+  type ProcessManagerOptions,
+  type SessionEvent,
+  type SessionListener,
+  processAgent,
+} from "@convoke/host";
+
 // Give it a model and tools
 export {
   AgentLoop,
