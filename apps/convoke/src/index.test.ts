@@ -83,6 +83,7 @@ const TYPES = [
   "Message",
   "Model",
   "ModelAgentDefinition",
+  "ModelChoice",
   "ModelEvent",
   "ModelOptions",
   "ModelRequest",

@@ -45,6 +45,7 @@ export {
   McpServers,
   type Model,
   type ModelAgentDefinition,
+  type ModelChoice,
   ModelError,
   type ModelEvent,
   type ModelOptions,

@@ -106,6 +106,6 @@ export { redactAnswer } from "./approvals/accept-answer.ts";
 
 // Its models
 export { ModelError, type ModelErrorKind } from "./model/model-error.ts";
-export type { ModelOptions, ModelSpec } from "./models/model-options.ts";
+export type { ModelChoice, ModelOptions, ModelSpec } from "./models/model-options.ts";
 export type { Model, ModelEvent, ModelRequest, TranscriptEntry } from "./model/model.ts";
 export { resolveModel } from "./models/resolve-model.ts";

@@ -62,7 +62,7 @@ export function modelAgent(
     report: (task) => reports.task(task),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
     prepare: (place) => {
-      settings.model.check();
+      settings.models.check(place.logger);
       settings.log.prepare(place);
       prepare(place);
     },
