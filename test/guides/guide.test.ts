@@ -13,6 +13,7 @@ const GUIDES = [
   "client-tools.md",
   "functions.md",
   "sub-agents.md",
+  "testing.md",
   "tracing.md",
 ];
 

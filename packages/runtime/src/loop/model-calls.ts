@@ -92,9 +92,10 @@ export class ModelCalls {
   }
 
   async #open({ iteration }: Asked): Promise<Model> {
-    const { model, journal } = this.#scope;
+    const { model, journal, tape } = this.#scope;
     try {
-      return await model.resolve();
+      const open = (): Promise<Model> => model.resolve();
+      return await (tape === undefined ? open() : tape.model(open));
     } catch (error) {
       const attempt = journal.attempts(iteration);
       const next = this.#nextModel(error);

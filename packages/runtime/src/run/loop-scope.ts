@@ -19,6 +19,7 @@ import { LoopJournal } from "./loop-journal.ts";
 import type { LoopSettings } from "./loop-settings.ts";
 import type { Outbox } from "./outbox.ts";
 import { RunBudget } from "./budget.ts";
+import { currentTape } from "./tape.ts";
 import { Secrets } from "../approvals/secrets.ts";
 import { UsageMeter } from "./usage.ts";
 import { requestsIn } from "../approvals/open-request.ts";
@@ -38,6 +39,8 @@ export class LoopScope {
   /** Prefix of all ids that this run creates, identical in every attempt. */
   readonly runId: string;
   readonly secrets = new Secrets();
+  /** Records or replays the run, if a test does. */
+  readonly tape = currentTape();
   readonly #outbox: Outbox;
 
   constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, signal: AbortSignal) {
