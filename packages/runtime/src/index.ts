@@ -8,6 +8,7 @@ export {
 } from "./agents/define-agent.ts";
 export type { AuthRequiredOptions, FunctionTurn } from "./functions/function-turn.ts";
 export type { Ask, AskOptions } from "./functions/ask.ts";
+export type { Approve, CallDecision, CallToApprove } from "./functions/approve.ts";
 export { NoAnswerError } from "./functions/waits.ts";
 export type { RunResult, Yielded } from "./functions/function-run.ts";
 export {

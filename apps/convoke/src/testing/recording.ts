@@ -43,7 +43,7 @@ export interface RecordedModelCall {
 }
 
 /** Everything that a request has in addition to its messages. */
-export interface RecordedPrompt {
+interface RecordedPrompt {
   readonly instructions?: string;
   /** A digest of the description and the schema of each tool. */
   readonly tools: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ export interface RecordedPrompt {
 }
 
 /** A message without the data that only its provider understands. */
-export type RecordedMessage =
+type RecordedMessage =
   | { readonly role: "user"; readonly parts: readonly A2APart[] }
   | { readonly role: "assistant"; readonly content: readonly RecordedContent[] }
   | { readonly role: "tool"; readonly results: readonly unknown[] };

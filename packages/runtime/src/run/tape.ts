@@ -13,7 +13,7 @@ export interface Tape {
   call(call: TapedCall, run: (show: ShowEvent) => Promise<ToolOutcome>): Promise<ToolOutcome>;
 }
 
-export type ShowEvent = (event: ToolEvent) => void;
+type ShowEvent = (event: ToolEvent) => void;
 
 /** A tool call that is about to run. */
 export interface TapedCall {
