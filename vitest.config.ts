@@ -50,6 +50,10 @@ const TIDY = [
   "wire",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
+/** Tests that download large packages; `npm run test:adapters` runs them. */
+const HUGE =
+  process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : [];
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
@@ -70,7 +74,7 @@ export default defineConfig({
         test: {
           name: "worlds",
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: TIDY,
+          exclude: [...TIDY, ...HUGE, "**/node_modules/**"],
         },
       },
     ],

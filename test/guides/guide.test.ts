@@ -14,6 +14,7 @@ const GUIDES = [
   "functions.md",
   "inbound.md",
   "sub-agents.md",
+  "testing.md",
   "tracing.md",
 ];
 

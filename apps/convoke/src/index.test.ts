@@ -85,6 +85,7 @@ const TYPES = [
   "Message",
   "Model",
   "ModelAgentDefinition",
+  "ModelChoice",
   "ModelEvent",
   "ModelOptions",
   "ModelRequest",

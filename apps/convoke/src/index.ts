@@ -56,6 +56,7 @@ export {
   McpServers,
   type Model,
   type ModelAgentDefinition,
+  type ModelChoice,
   ModelError,
   type ModelEvent,
   type ModelOptions,

@@ -8,6 +8,7 @@ export {
 } from "./agents/define-agent.ts";
 export type { AuthRequiredOptions, FunctionTurn } from "./functions/function-turn.ts";
 export type { Ask, AskOptions } from "./functions/ask.ts";
+export type { Approve, CallDecision, CallToApprove } from "./functions/approve.ts";
 export { NoAnswerError } from "./functions/waits.ts";
 export type { RunResult, Yielded } from "./functions/function-run.ts";
 export {
@@ -106,6 +107,6 @@ export { redactAnswer } from "./approvals/accept-answer.ts";
 
 // Its models
 export { ModelError, type ModelErrorKind } from "./model/model-error.ts";
-export type { ModelOptions, ModelSpec } from "./models/model-options.ts";
+export type { ModelChoice, ModelOptions, ModelSpec } from "./models/model-options.ts";
 export type { Model, ModelEvent, ModelRequest, TranscriptEntry } from "./model/model.ts";
 export { resolveModel } from "./models/resolve-model.ts";

@@ -18,6 +18,7 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["export", async () => (await import("./export.ts")).exportCommand],
   ["watch", async () => (await import("./watch.ts")).watchCommand],
   ["cancel", async () => (await import("./cancel.ts")).cancelCommand],
+  ["record", async () => (await import("./record.ts")).recordCommand],
   ["check", async () => (await import("./check.ts")).checkCommand],
   ["doctor", async () => (await import("./doctor.ts")).doctorCommand],
   ["mcp", async () => (await import("./mcp.ts")).mcpCommand],

@@ -285,6 +285,7 @@ export class CallRun {
         call: { toolCallId, digest: checked.digest, isGuarded: this.#isGuarded },
         decisions: approvals.decisions,
         input: checked.input,
+        taped: scope.tape && { tape: scope.tape, input: given, secrets },
         context: {
           taskId: task.id,
           contextId: task.contextId,

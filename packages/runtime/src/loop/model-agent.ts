@@ -69,7 +69,7 @@ export function modelAgent(
     tools: () => reports.toolsNow().map(({ name, description }) => ({ name, description })),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
     prepare: (place) => {
-      settings.model.check();
+      settings.models.check(place.logger);
       settings.log.prepare(place);
       prepare(place);
     },

@@ -46,8 +46,9 @@ export class TurnTools {
 
   /** Refreshes the tools, because servers and their tools come and go. */
   async look(): Promise<void> {
-    const { signal, settings, clock } = this.#scope;
-    const offered = await this.#offered(signal);
+    const { signal, settings, clock, tape } = this.#scope;
+    const look = (): Promise<readonly Tool[]> => this.#offered(signal);
+    const offered = await (tape === undefined ? look() : tape.foreignTools(look));
     const isFirst = !this.#hasLooked && clock.startedAt === undefined;
     if (isFirst) refuseTaken(settings.tools.with(offered), this.#callers);
     this.#hasLooked = true;

@@ -26,6 +26,8 @@ export interface LlmRetryEvent extends InternalEventBase {
   readonly waitMs: number;
   /** There is no further attempt. */
   readonly isGivenUp?: true;
+  /** The id of the model that is used from now on, because this one cannot answer. */
+  readonly nextModel?: string;
   readonly timestamp: string;
 }
 
@@ -44,6 +46,8 @@ export interface LlmResultEvent extends InternalEventBase {
   readonly content: readonly AssistantContent[];
   readonly finish: FinishReason;
   readonly usage: ModelUsage;
+  /** The id of the model that answered. Absent in logs of earlier versions. */
+  readonly model?: string;
   /** The sources that the answer cites. */
   readonly sources?: readonly Source[];
   readonly timestamp: string;

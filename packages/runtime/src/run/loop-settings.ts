@@ -7,10 +7,7 @@ import {
 } from "./client-tools.ts";
 import type { McpOptions, McpServerConfig } from "../mcp/mcp-settings.ts";
 import type { McpServerReport } from "../mcp/mcp-server.ts";
-import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
-import { ModelError } from "../model/model-error.ts";
-import type { Model } from "../model/model.ts";
-import { modelId, modelProblems, resolveModel } from "../models/resolve-model.ts";
+import type { ModelOptions, ModelSpecs } from "../models/model-options.ts";
 import {
   type SubAgentSettings,
   type SubAgentsDefinition,
@@ -19,6 +16,7 @@ import {
 import { ToolBox } from "../tools/tool-box.ts";
 import { type InputSchema, type ToolInput, agentOutput } from "../tools/tool-input.ts";
 import type { Tool } from "../tools/tool.ts";
+import { AgentModels } from "./agent-models.ts";
 import { AgentIdentity, type Budget, resolveBudget } from "./budget.ts";
 import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
 import { OperatorLog } from "./operator-log.ts";
@@ -30,8 +28,13 @@ import { SubAgentLink, type SubAgentReport } from "../sub-agents/sub-agent-link.
 
 /** The definition of an agent with a model. */
 export interface LoopDefinition {
-  /** `anthropic:…`, `openai:…`, `google:…`, `ollama:…`, an OpenAI-compatible URL, a model object, or "demo". */
-  readonly model: ModelSpec;
+  /**
+   * `anthropic:…`, `openai:…`, `google:…`, `ollama:…`, an OpenAI-compatible URL, a model object, or
+   * "demo". In a list, the next model is used when one cannot answer and has not begun to: it is
+   * unreachable or overloaded after all retries, or its key or its package is missing or rejected.
+   */
+  readonly model: ModelSpecs;
+  /** Options of the model. In a list, each model can have its own: `{ model: "openai:gpt-5", price }`. */
   readonly modelOptions?: ModelOptions;
   /** The system prompt. */
   readonly instructions?: string | ((turn: Turn) => string);
@@ -118,7 +121,7 @@ export interface LoopSettings {
   readonly agentName: string;
   readonly identity: AgentIdentity;
   readonly allowsCycles: boolean;
-  readonly model: AgentModel;
+  readonly models: AgentModels;
   readonly log: OperatorLog;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
@@ -160,7 +163,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     identity: new AgentIdentity(agentName),
     allowsCycles: definition.allowsCycles ?? false,
     log: new OperatorLog(),
-    model: new AgentModel(definition.model, definition.modelOptions),
+    models: new AgentModels(definition.model, definition.modelOptions),
     instructions: definition.instructions,
     tools: new ToolBox(definition.tools ?? []).only(({ name }) => isPermitted(name)),
     isPermitted,
@@ -223,39 +226,6 @@ function agentSubAgents(
   if (subAgents === undefined) return undefined;
   const settings = subAgentSettings(subAgents, tools);
   return settings.length === 0 ? undefined : new AgentSubAgents(agentName, settings);
-}
-
-/** The model of an agent. */
-class AgentModel {
-  readonly id: string;
-  readonly #spec: ModelSpec;
-  readonly #options: ModelOptions | undefined;
-  #model: Promise<Model> | undefined;
-
-  constructor(spec: ModelSpec, options: ModelOptions | undefined) {
-    this.id = modelId(spec);
-    this.#spec = spec;
-    this.#options = options;
-  }
-
-  /** Throws if the model cannot be used in this process, with everything that is missing. */
-  check(): void {
-    const problems = modelProblems(this.#spec, this.#options);
-    if (problems.length === 0) return;
-    throw new ModelError("refused", `the agent's model cannot be used: ${problems.join("; and ")}`);
-  }
-
-  /**
-   * Resolved on first use, so that a server can show its card before it loads a provider. A failure
-   * is not cached, because its cause, such as a missing key, may be fixed in the meantime.
-   */
-  resolve(): Promise<Model> {
-    this.#model ??= resolveModel(this.#spec, this.#options).catch((error: unknown) => {
-      this.#model = undefined;
-      throw error;
-    });
-    return this.#model;
-  }
 }
 
 function checkWhole(name: string, value: number): void {
