@@ -24,6 +24,7 @@ const TIDY = [
   "auth",
   "bindings",
   "cards",
+  "catalog",
   "client",
   "client-tools",
   "coder",

@@ -32,6 +32,7 @@ export {
 
 // Make one of a program
 export {
+  type AgentEntry,
   type ProcessAgentOptions,
   type ProcessLimits,
   ProcessManager,
@@ -62,6 +63,8 @@ export {
   type ModelOptions,
   type ModelRequest,
   type ModelSpec,
+  type Persona,
+  type SkillBundle,
   type SubAgentDefinition,
   type Tool,
   type ToolContext,

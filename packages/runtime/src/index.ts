@@ -30,6 +30,7 @@ export {
 
 // An agent that thinks with a model
 export { AgentLoop, type AgentLoopDefinition, type ExecuteOptions } from "./agents/agent-loop.ts";
+export type { Persona, SkillBundle } from "./agents/persona.ts";
 export type { Budget } from "./run/budget.ts";
 export type { HookedCall, HookedResult, LoopHooks, Veto } from "./run/hooks.ts";
 export type {
@@ -109,4 +110,5 @@ export { redactAnswer } from "./approvals/accept-answer.ts";
 export { ModelError, type ModelErrorKind } from "./model/model-error.ts";
 export type { ModelChoice, ModelOptions, ModelSpec } from "./models/model-options.ts";
 export type { Model, ModelEvent, ModelRequest, TranscriptEntry } from "./model/model.ts";
+export { checkModels } from "./run/agent-models.ts";
 export { resolveModel } from "./models/resolve-model.ts";

@@ -23,6 +23,8 @@ export interface Origin {
   };
   readonly authentication: Authentication;
   readonly running: RunningEngine;
+  /** Whether operators can change the agents through the API. */
+  readonly agentApi: boolean;
   readonly parts: Pick<
     App,
     | "keepAlive"
@@ -39,7 +41,11 @@ export interface Origin {
 }
 
 /** Creates what handles the requests to an agent: its card, its skills and what callers may do with it. */
-export function createApp(agent: ServedAgent, origin: Origin, find: App["find"]): App {
+export function createApp(
+  agent: ServedAgent,
+  origin: Origin,
+  host: Pick<App, "find" | "agentManager">,
+): App {
   const { options, parts, running } = origin;
   const { engine, push } = running;
   const { card, logger, tenants, strict, specPatch, restFrames, compat } = options;
@@ -63,7 +69,7 @@ export function createApp(agent: ServedAgent, origin: Origin, find: App["find"])
     ...parts,
     engine,
     agent,
-    find,
+    ...host,
     logger,
     push,
     tenants: new Set(tenants),

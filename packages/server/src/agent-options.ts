@@ -7,6 +7,7 @@ import type {
   RetentionOptions,
 } from "@convoke/engine";
 import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
+import type { AgentManager } from "./bindings/agent-manager.ts";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
@@ -16,6 +17,7 @@ import type { RateLimitOptions } from "./guard/rate-limit.ts";
 import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
+import type { ServerAgents } from "./hosted-agents.ts";
 
 /** A backend, and which of its tasks belong to the agent. */
 export interface AgentStorage {
@@ -74,6 +76,17 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    * are 404.
    */
   readonly readApi?: boolean;
+  /**
+   * Creates what changes the agents for operators, when the agents are served. Default: they can only
+   * be changed by code, and `/convoke/agents` is 404.
+   */
+  readonly manageAgents?: (agents: ServerAgents, logger: Logger) => AgentManager;
+  /**
+   * Whether operators can list and change the agents at `/convoke/agents`. Needs `manageAgents`.
+   * Default: only if the server listens on loopback, because it changes what the server does. Without
+   * authentication it cannot be switched on elsewhere.
+   */
+  readonly agentApi?: boolean;
   /**
    * What spans contain. Spans are created if the process has an OpenTelemetry SDK. Default: neither
    * content nor chunks of artifacts.

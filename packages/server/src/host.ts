@@ -93,6 +93,11 @@ export class Host {
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
     this.#place = place;
+    if (options.agentApi === true && !place.isLocal && !this.#authentication.security) {
+      throw new TypeError(
+        "agentApi lets callers change the agents, and every caller is accepted here: set auth, token or authenticate, or leave agentApi out",
+      );
+    }
     const isMeasured = options.metrics ?? place.isLocal;
     this.#metrics = isMeasured ? new MetricsRegistry() : undefined;
     this.handler = {
@@ -203,6 +208,7 @@ export class Host {
       options,
       authentication,
       running,
+      agentApi: this.#options.agentApi ?? this.#place.isLocal,
       parts: {
         keepAlive: this.keepAlive,
         cors: this.#cors,

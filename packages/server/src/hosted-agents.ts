@@ -9,6 +9,7 @@ import {
 } from "@convoke/engine";
 import { type Origin, createApp } from "./agent-app.ts";
 import type { AgentStorage } from "./agent-options.ts";
+import type { AgentManager } from "./bindings/agent-manager.ts";
 import type { App } from "./bindings/app.ts";
 import { CARD_PATH, grpcBasePath, rootAddressFor } from "./cards/card-binding.ts";
 import { type HttpRequest, type HttpResponse, jsonResponse } from "./http/exchange.ts";
@@ -24,6 +25,8 @@ export interface ServerAgent {
   readonly isEnabled: boolean;
   /** Whether it also answers at the root. */
   readonly isDefault: boolean;
+  /** How many tasks it is working on. */
+  readonly running: number;
 }
 
 /**
@@ -74,6 +77,7 @@ export class HostedAgents implements ServerAgents, Routes {
   readonly #origin: Origin;
   readonly #hooks: AgentHooks;
   readonly #apps = new Map<string, App>();
+  readonly #manager: AgentManager | undefined;
 
   constructor(origin: Origin, hooks: AgentHooks) {
     const { options, running } = origin;
@@ -83,6 +87,7 @@ export class HostedAgents implements ServerAgents, Routes {
     this.grpcBasePath = grpcBasePath(options.card);
     for (const agent of agents) this.#serve(agent);
     this.root = this.#apps.get(options.default ?? agents.first.id)!;
+    this.#manager = options.manageAgents?.(this, options.logger);
   }
 
   readonly find = (id: string): App | undefined => this.#apps.get(id);
@@ -147,14 +152,17 @@ export class HostedAgents implements ServerAgents, Routes {
 
   *[Symbol.iterator](): IterableIterator<ServerAgent> {
     for (const { agent } of this.#apps.values()) {
-      const { id, info, isEnabled } = agent;
+      const { id, info, isEnabled, running } = agent;
       const { name, description } = info;
-      yield { id, name, description, isEnabled, isDefault: agent === this.root.agent };
+      const isDefault = agent === this.root.agent;
+      yield { id, name, description, isEnabled, isDefault, running };
     }
   }
 
   #serve(agent: ServedAgent): void {
-    this.#apps.set(agent.id, createApp(agent, this.#origin, this.find));
+    const agentManager = (): AgentManager | undefined =>
+      this.#origin.agentApi ? this.#manager : undefined;
+    this.#apps.set(agent.id, createApp(agent, this.#origin, { find: this.find, agentManager }));
   }
 
   #get(id: string): ServedAgent {

@@ -3,6 +3,11 @@ export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 export type { ServerAgent, ServerAgents } from "./hosted-agents.ts";
+export {
+  AgentChangeError,
+  type AgentManager,
+  type ManagedAgent,
+} from "./bindings/agent-manager.ts";
 export type { AuthOptions } from "./guard/authenticate.ts";
 export {
   type AuthEnvironment,

@@ -2,6 +2,7 @@ import { A2AError, type Caller, errorText } from "@convoke/protocol";
 import { requireEnabled } from "@convoke/engine";
 import { inSpan } from "@convoke/engine/tracing";
 import type { App } from "./bindings/app.ts";
+import { matchAgents } from "./bindings/admin/agents.ts";
 import { matchAdmin } from "./bindings/admin/handle.ts";
 import { Admission } from "./guard/admission.ts";
 import { RESOURCE_PATH } from "./guard/authenticate.ts";
@@ -174,14 +175,15 @@ async function dispatch(
     if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
       return await handleJsonRpc(app, request, { caller, admission });
     }
-    const admin = matchAdmin(app, request);
+    const admin = matchAdmin(app, request) ?? matchAgents(app, request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
-    await admission.count(request.method === "POST" ? "write" : "read");
+    await admission.count(["GET", "HEAD"].includes(request.method) ? "read" : "write");
     if (isGrpcWeb(request)) throw grpcWebNotSupported();
     if (RPC_PATHS.has(request.path)) return methodNotAllowed(request, ["POST"]);
     if (admin !== undefined) {
-      return allow(request, [admin.method]) ?? (await admin.handle(app, request, caller));
+      const methods = admin.methods ?? [admin.method];
+      return allow(request, methods) ?? (await admin.handle(app, request, caller));
     }
     const isMetrics = request.path === METRICS_PATH && request.agentPath === undefined;
     if (isMetrics && app.metricsText !== undefined) {

@@ -19,6 +19,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_RATE_LIMIT: "Requests of each caller, for example write=100/min,login=off",
   CONVOKE_METRICS: "1 to serve /metrics, 0 not to (1 on loopback)",
   CONVOKE_READ_API: "1 to serve logs of tasks and the feed, 0 not to (1 on loopback)",
+  CONVOKE_AGENT_API: "1 to let operators list and change the agents, 0 not to (1 on loopback)",
   CONVOKE_KEEP_DAYS: "Days to keep a finished task (30)",
   CONVOKE_KEEP_TASKS: "Number of finished tasks to keep (100000, or 1000 in memory)",
   CONVOKE_PUSH_ALLOW:
@@ -67,12 +68,23 @@ export const serveCommand: Command = {
     "convoke serve agent.ts --data /var/lib/my-agent",
     "convoke serve greeter.ts poet.ts",
     "convoke serve agents/",
+    'convoke serve --process "gemini --acp"',
     "CONVOKE_TOKEN=secret BIND_HOST=0.0.0.0 convoke serve agent.ts",
   ],
-  options: SERVE_OPTIONS,
+  options: {
+    ...SERVE_OPTIONS,
+    process: {
+      type: "string",
+      value: "<command>",
+      multiple: true,
+      help: "A program that speaks ACP or JSON lines, as an agent; can be repeated",
+    },
+  },
   environment: SERVE_ENVIRONMENT,
   more: `Several agents share the port: each is at /agents/<id>, and the first one also at the root. Of a
-folder every .ts or .js file is an agent, except tests and files whose names begin with a dot.
+folder every .ts or .js file is an agent, except tests and files whose names begin with a dot. The
+agents of convoke.config.ts are served, too. A program of --process runs in the current folder and
+is named after itself; it speaks ACP if a word of its command is or contains "acp".
 
 These variables, and those of your agent, can also be in a file .env in the current folder;
 variables that are already set take precedence.
@@ -83,10 +95,13 @@ To reload whenever a source changes: convoke dev agent.ts`,
 
 /** Serves until it is stopped by a signal. */
 async function serve(context: CommandContext): Promise<number> {
-  const { io, positionals } = context;
+  const { io, positionals, texts } = context;
   // Loaded on demand, so that other commands start faster.
   const { runServer } = await import("../host/run-server.ts");
-  return orNotStarted(io, () => runServer({ files: positionals, ...readServeOptions(context) }));
+  return orNotStarted(io, () => {
+    const processes = texts("process");
+    return runServer({ files: positionals, processes, ...readServeOptions(context) });
+  });
 }
 
 /** The options of a server on the command line. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CoderOptions } from "@convoke/coder";
+import type { AgentEntry, CatalogRights } from "@convoke/host";
 import type { ServeAgentOptions } from "./serve-agent.ts";
 import { didYouMean, isObject } from "@convoke/protocol/internal";
 
@@ -14,16 +15,24 @@ export class StartError extends Error {
  * The settings of a server that are code: `convoke serve` reads them from `convoke.config.ts`. For
  * what both have, the environment takes precedence over it, and flags over the environment.
  */
-export interface ConvokeConfig extends Pick<ServeAgentOptions, (typeof SERVER_OPTIONS)[number]> {
+export interface ConvokeConfig
+  extends Pick<ServeAgentOptions, (typeof SERVER_OPTIONS)[number]>, CatalogRights {
+  /**
+   * The agents to serve by their ids, in addition to the files on the command line. Paths are
+   * relative to the current folder.
+   */
+  readonly agents?: Readonly<Record<string, AgentEntry>>;
   /** The coding agent of `convoke code`, whose flags take precedence. */
   readonly coder?: Partial<CoderOptions>;
 }
 
 const SERVER_OPTIONS = [
+  "agentApi",
   "allowAnonymous",
   "auth",
   "authenticate",
   "authorize",
+  "default",
   "limits",
   "roles",
   "scopes",
@@ -34,7 +43,7 @@ const SERVER_OPTIONS = [
   "tracing",
 ] as const;
 
-const OPTIONS = [...SERVER_OPTIONS, "coder"] as const;
+const OPTIONS = [...SERVER_OPTIONS, "agents", "allowModules", "allowProcesses", "coder"] as const;
 
 /**
  * Types the settings of a server.
@@ -43,7 +52,13 @@ const OPTIONS = [...SERVER_OPTIONS, "coder"] as const;
  * // convoke.config.ts
  * import { apiKeys, defineConfig } from "convoke";
  *
- * export default defineConfig({ auth: [apiKeys({ file: "api-keys.json" })] });
+ * export default defineConfig({
+ *   auth: [apiKeys({ file: "api-keys.json" })],
+ *   agents: {
+ *     poet: { description: "Writes poems.", model: "anthropic:claude-sonnet-4-5" },
+ *     greeter: "./greeter.ts",
+ *   },
+ * });
  */
 export function defineConfig(config: ConvokeConfig): ConvokeConfig {
   return config;
@@ -74,6 +89,10 @@ export async function loadConfig(named: string | undefined): Promise<ConvokeConf
     throw new StartError(`${file} must export its settings: export default defineConfig({ … })`);
   }
   const unknown = Object.keys(config).find((name) => !OPTIONS.some((one) => one === name));
+  const { agents = {} } = config;
+  if (!isObject(agents)) {
+    throw new StartError(`${file}: agents must be an object, as in agents: { poet: "./poet.ts" }.`);
+  }
   if (unknown === undefined) return config as ConvokeConfig;
   throw new StartError(
     `${file} has no setting ${JSON.stringify(unknown)}.${didYouMean(unknown, OPTIONS)} The settings are ${OPTIONS.join(", ")}.`,

@@ -1,9 +1,11 @@
 import { once } from "node:events";
+import type { AgentCatalog } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
 import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadConfig } from "./config.ts";
 import { loadAgents } from "./load-agent.ts";
+import { openCatalog } from "./open-catalog.ts";
 import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from "./settings.ts";
 import { type ServeFlags, explainFatal, explainStart } from "./start-problems.ts";
 import { existsSync } from "node:fs";
@@ -17,6 +19,8 @@ import { isLoopback } from "../credentials/environment.ts";
 export interface ServeRequest {
   /** The files and folders of the agents. None for the demo. */
   readonly files: readonly string[];
+  /** The command lines of programs that are agents. Default: none. */
+  readonly processes?: readonly string[];
   readonly port: string | undefined;
   readonly data: string | undefined;
   /** The file with the configuration. */
@@ -37,21 +41,27 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { files, port, data, config, io, handover } = request;
+  const { files, processes = [], port, data, io, handover } = request;
   loadEnvFile();
   const command = handover === undefined ? "serve" : "dev";
   const flags = { command, files, port, data, started: io.started } as const;
-  const settings = readSettings(flags, io.env, await loadConfig(config));
-  const agent = await loadAgents(files);
+  const config = await loadConfig(request.config);
+  const settings = readSettings(flags, io.env, config);
+  const open = (): Promise<AgentCatalog | undefined> =>
+    openCatalog({ config, files, processes, data: settings.data });
+  let catalog = await open();
   await handover?.loaded();
+  // Operators may have changed agents until the server that runs an older version has stopped.
+  if (handover !== undefined) catalog = await open();
+  const agent = catalog?.agents ?? (await loadAgents(files));
   const left = Array.isArray(agent) && settings.data === undefined ? earlierData(agent) : [];
-  const server = await startServer({ agent, settings, flags, io });
+  const server = await startServer({ agent, catalog, settings, flags, io });
   handover?.listening(server.port);
   const isReload = handover?.isReload === true;
   const facts = {
     server,
     program: io.started.program,
-    isDemo: files.length === 0,
+    isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
@@ -95,13 +105,21 @@ function announceStop(drainMs: number, io: CommandIo): () => void {
 
 interface Start {
   readonly agent: Agent | readonly Agent[];
+  /** The catalogue of several agents. */
+  readonly catalog?: AgentCatalog | undefined;
   readonly settings: ServeSettings & ServerConfig;
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }
 
 /** Starts the server, and explains why if it cannot. */
-export async function startServer({ agent, settings, flags, io }: Start): Promise<AgentServer> {
+export async function startServer({
+  agent,
+  catalog,
+  settings,
+  flags,
+  io,
+}: Start): Promise<AgentServer> {
   const { logLevel, logFormat, drainMs: _, ...options } = settings;
   const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
   const { files: [file] = [], command } = flags;
@@ -109,6 +127,7 @@ export async function startServer({ agent, settings, flags, io }: Start): Promis
   try {
     return await serve(agent, {
       ...options,
+      ...(catalog && { manageAgents: (agents, log) => catalog.manage(agents, log) }),
       // The file of the coding agent is a workspace, which is not what identifies it.
       ...(isOne && command !== "code" && { source: resolve(file) }),
       logger: createLogger({ level: logLevel, isForPeople }, io.stderr),

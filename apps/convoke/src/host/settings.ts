@@ -71,7 +71,7 @@ export function readSettings(
   env: Environment,
   given: ConvokeConfig = {},
 ): ServeSettings & ServerConfig {
-  const { coder: _, ...config } = given;
+  const { coder: _, agents: _agents, allowModules: _m, allowProcesses: _p, ...config } = given;
   const auth = readAuth(env);
   const own: ServerConfig = auth.length > 0 ? withoutAuth(config) : config;
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
@@ -97,6 +97,9 @@ export function readSettings(
     ...(env["CONVOKE_READ_API"] && {
       readApi: readSwitch("CONVOKE_READ_API", env["CONVOKE_READ_API"]),
     }),
+    ...(env["CONVOKE_AGENT_API"] && {
+      agentApi: readSwitch("CONVOKE_AGENT_API", env["CONVOKE_AGENT_API"]),
+    }),
     inbound: { perMinute: readA2AEnvironment(env).inboundPerMinute },
     push: readPush(env),
     retention: readRetention(env),
@@ -117,7 +120,10 @@ export function readSettings(
 }
 
 /** The settings of the configuration that are about the server. */
-export type ServerConfig = Omit<ConvokeConfig, "coder">;
+export type ServerConfig = Omit<
+  ConvokeConfig,
+  "coder" | "agents" | "allowModules" | "allowProcesses"
+>;
 
 function withoutAuth(config: ServerConfig): ServerConfig {
   const { auth: _, authenticate: _own, securitySchemes: _all, security: _some, ...rest } = config;

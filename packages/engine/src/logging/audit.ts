@@ -13,7 +13,13 @@ export type AuditEvent =
   /** Deliveries of push notifications that were given up were resumed. */
   | "push.replayed"
   /** The operator has ended a task. */
-  | "task.ended";
+  | "task.ended"
+  /** An operator has changed the agents of the server. */
+  | "agent.added"
+  | "agent.edited"
+  | "agent.enabled"
+  | "agent.disabled"
+  | "agent.removed";
 
 /** Events that anybody can cause, without being known. */
 const FAILURES: ReadonlySet<AuditEvent> = new Set(["login.failed", "access.denied"]);

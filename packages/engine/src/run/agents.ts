@@ -42,6 +42,12 @@ export class ServedAgent {
     return this.#removal.signal;
   }
 
+  /** How many tasks it is working on, without those that wait for an answer. */
+  get running(): number {
+    const runs = [this.#current, ...this.#retired].flatMap((one) => [...one.runs]);
+    return runs.filter((run) => !run.isParked).length;
+  }
+
   /** Whether a stored task belongs to this agent. */
   owns(record: Pick<TaskRecord, "agent" | "agentId">): boolean {
     return isTaskOf(this.key, record);
@@ -66,12 +72,12 @@ export class ServedAgent {
   }
 
   /** Remembers that a run uses the current definition. */
-  runStarted(run: object): void {
+  runStarted(run: AgentRun): void {
     this.#current.runs.add(run);
   }
 
   /** The run has ended, or was dropped while it was suspended. */
-  runEnded(run: object): void {
+  runEnded(run: AgentRun): void {
     this.#current.runs.delete(run);
     for (const { runs } of this.#retired) runs.delete(run);
     this.#disposeUnused();
@@ -101,10 +107,15 @@ export class ServedAgent {
   }
 }
 
+/** A run of an agent, which may wait for an answer. */
+interface AgentRun {
+  readonly isParked: boolean;
+}
+
 /** An agent as it was defined at some time, and the runs that use it. */
 interface Definition {
   readonly agent: Agent;
-  readonly runs: Set<object>;
+  readonly runs: Set<AgentRun>;
 }
 
 /** The agents of an engine. */

@@ -4,6 +4,7 @@ import { acceptFunctionAnswer, waitsForSchema } from "../approvals/accept-answer
 import { FunctionRun, type RunResult } from "../functions/function-run.ts";
 import type { FunctionTurn } from "../functions/function-turn.ts";
 import type { LoopDefinition } from "../run/loop-settings.ts";
+import { type Character, withCharacter } from "./persona.ts";
 import { type OptionNames, checkOptions } from "../tools/check-options.ts";
 import { loadValidator } from "../tools/tool-input.ts";
 import { modelAgent } from "../loop/model-agent.ts";
@@ -16,7 +17,7 @@ export interface AgentDefinition extends AgentFacts {
 }
 
 /** An agent that thinks with a model, as its author writes it. */
-export interface ModelAgentDefinition extends AgentFacts, LoopDefinition {
+export interface ModelAgentDefinition extends AgentFacts, LoopDefinition, Character {
   readonly run?: undefined;
 }
 
@@ -47,6 +48,8 @@ const OPTIONS: OptionNames<AgentDefinition | ModelAgentDefinition> = {
   model: true,
   modelOptions: true,
   instructions: true,
+  persona: true,
+  skillBundles: true,
   tools: true,
   budget: true,
   allowsCycles: true,
@@ -66,8 +69,9 @@ const OPTIONS: OptionNames<AgentDefinition | ModelAgentDefinition> = {
 };
 
 /** Makes an agent of a function, or of a model and tools. */
-export function defineAgent(definition: AgentDefinition | ModelAgentDefinition): Agent {
-  checkOptions(definition, OPTIONS, "defineAgent");
+export function defineAgent(given: AgentDefinition | ModelAgentDefinition): Agent {
+  checkOptions(given, OPTIONS, "defineAgent");
+  const definition = given.model === undefined ? given : withCharacter(given);
   const info = agentInfo(definition);
   const id = agentIdField(definition);
   if (definition.model !== undefined && definition.run !== undefined) {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { A2AAgentCard } from "@convoke/client/compat";
 import { type AgentInfo, type AgentTool, readA2AEnvironment } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
+import { describeCharacter } from "../agents/persona.ts";
 import {
   type RegisteredAgent,
   registeredAgents,
@@ -52,13 +53,9 @@ export function buildAgentCardForAgent(
   db?: A2ACardDatabase,
 ): A2AAgentCard {
   const { id, info, tools } = factsOf(agent);
-  const { archetype = "" } = db?.getPersona?.(id) ?? {};
+  const { archetype = null } = db?.getPersona?.(id) ?? {};
   const bundles = (db?.getAgentBundles?.(id) ?? []).map(({ name }) => name);
-  const description = [
-    info.description,
-    ...(archetype && archetype !== "custom" ? [`Archetype: ${archetype}`] : []),
-    ...(bundles.length > 0 ? [`Skills: ${bundles.join(", ")}`] : []),
-  ].join(" | ");
+  const description = describeCharacter(info.description, { archetype, bundles });
   return cardFrom({ info, description, tools, baseUrl });
 }
 

@@ -61,6 +61,11 @@ export class AgentModels {
   }
 }
 
+/** Throws if an agent could use none of these models in this process, before it is served. */
+export function checkModels(given: ModelSpecs, options?: ModelOptions): void {
+  new AgentModels(given, options).check(undefined);
+}
+
 /** One model of an agent. */
 export class AgentModel {
   readonly id: string;

@@ -18,6 +18,7 @@ import {
   newErrorId,
   unavailable,
 } from "@convoke/engine";
+import type { AgentManager } from "./agent-manager.ts";
 import type { CardBinding } from "../cards/card-binding.ts";
 import type { KeepAlive } from "./event-stream.ts";
 import type { Operations } from "./interceptors.ts";
@@ -46,6 +47,8 @@ export class App {
   readonly onLimit: RequestHandler["onLimit"];
   /** Whether logs and the feed are served. */
   readonly readApi: boolean;
+  /** Changes the agents for operators; `undefined` if they cannot be changed, or not through the API. */
+  readonly agentManager: () => AgentManager | undefined;
   /** The metrics as text; `undefined` if they are not served. */
   readonly metricsText: (() => string) | undefined;
   /** Whether a caller may see what concerns all callers, such as metrics. */
@@ -87,6 +90,7 @@ export class App {
     this.audit = parts.audit;
     this.onLimit = parts.onLimit;
     this.readApi = parts.readApi;
+    this.agentManager = parts.agentManager;
     this.metricsText = parts.metricsText;
     this.isOperator = parts.isOperator;
     this.cors = parts.cors;

@@ -1,5 +1,6 @@
 import { type AgentDefinition, defineAgent } from "@convoke/runtime";
 import type { Agent } from "@convoke/protocol";
+import { didYouMean } from "@convoke/protocol/internal";
 import { resolve } from "node:path";
 
 /** What the card says, and how the agent is served: as in `defineAgent`. */
@@ -124,14 +125,51 @@ export interface ProcessSettings {
 /** What is not on the card. */
 type ProgramOptions = Omit<ProcessAgentOptions, keyof CardOptions>;
 
+const NAMES: Readonly<Record<keyof ProcessAgentOptions, true>> = {
+  command: true,
+  args: true,
+  protocol: true,
+  workspace: true,
+  workspacePerSession: true,
+  env: true,
+  limits: true,
+  mode: true,
+  callerModes: true,
+  authMethod: true,
+  files: true,
+  slashCommands: true,
+  id: true,
+  name: true,
+  description: true,
+  version: true,
+  skills: true,
+  provider: true,
+  documentationUrl: true,
+  iconUrl: true,
+  inputModes: true,
+  outputModes: true,
+  extensions: true,
+  keepStreamOnInterrupt: true,
+  restart: true,
+  timeoutMs: true,
+  onDisconnect: true,
+  inputTimeout: true,
+  scopes: true,
+};
+
 /** Checks the options. Returns the settings of the process, and an agent that only has a card. */
 export function readProcessOptions(options: ProcessAgentOptions): {
   readonly settings: ProcessSettings;
   readonly card: Agent;
 } {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(NAMES, name));
+  if (unknown !== undefined) {
+    const names = Object.keys(NAMES);
+    const guess = didYouMean(unknown, names) || ` The options are ${names.toSorted().join(", ")}.`;
+    throw new TypeError(`processAgent has no option ${JSON.stringify(unknown)}.${guess}`);
+  }
   const settings = processSettings(options);
   const facts = Object.entries(options).filter(([name]) => !Object.hasOwn(settings, name));
-  // It also reports options that do not exist.
   const card = defineAgent({
     ...(Object.fromEntries(facts) as unknown as CardOptions),
     run: nothing,

@@ -10,7 +10,9 @@ import { handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
 export interface AdminRoute {
   /** Its name in metrics. */
   readonly name: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** All methods of its path, if there are several. */
+  readonly methods?: readonly string[];
   handle(app: App, request: HttpRequest, caller: Caller): Promise<HttpResponse>;
 }
 

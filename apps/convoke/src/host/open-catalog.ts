@@ -1,0 +1,106 @@
+import {
+  AgentCatalog,
+  type CatalogStore,
+  FileCatalogStore,
+  MemoryCatalogStore,
+  type ProcessEntry,
+  buildAgent,
+} from "@convoke/host";
+import type { Agent } from "@convoke/protocol";
+import { agentIdFrom } from "@convoke/protocol/internal";
+import { HOST_FOLDER } from "@convoke/runtime/agent-data";
+import { basename, join } from "node:path";
+import { type ConvokeConfig, StartError } from "./config.ts";
+import { agentFiles, loadAgent, loadAgents } from "./load-agent.ts";
+
+/** Where the agents of a server come from. */
+interface CatalogSources {
+  readonly config: ConvokeConfig;
+  /** The files and folders of agents on the command line. */
+  readonly files: readonly string[];
+  /** The command lines of programs. */
+  readonly processes: readonly string[];
+  /** The data folder, or "memory". Default: that of several agents. */
+  readonly data: string | undefined;
+}
+
+/** The file in the data folder with the changes that operators have made. */
+const CATALOG_FILE = "agents.json";
+
+/**
+ * The agents that a command line and a configuration name. `undefined` if it is a single file or the
+ * demo: the storage of a single agent belongs to that agent, so that others cannot be added.
+ */
+export async function openCatalog(sources: CatalogSources): Promise<AgentCatalog | undefined> {
+  const { config, files, processes, data = HOST_FOLDER } = sources;
+  const { agents: entries, allowProcesses = false, allowModules = false } = config;
+  const isSingle = entries === undefined && processes.length === 0;
+  const loaded = isSingle ? await loadAgents(files) : await Promise.all(filesOf(files));
+  if (!Array.isArray(loaded)) return undefined;
+  const programs = await Promise.all(processes.map((line) => programAgent(line)));
+  const store: CatalogStore =
+    data === "memory" ? new MemoryCatalogStore() : new FileCatalogStore(join(data, CATALOG_FILE));
+  const catalog = await explained(() =>
+    AgentCatalog.open({
+      entries: entries ?? {},
+      agents: [...(loaded as readonly Agent[]), ...programs],
+      store,
+      allowProcesses,
+      allowModules,
+      loadModule: (path) => loadAgent(path),
+    }),
+  );
+  checkAgents(catalog, config);
+  return catalog;
+}
+
+function filesOf(paths: readonly string[]): readonly Promise<Agent>[] {
+  return agentFiles(paths).map((file) => loadAgent(file));
+}
+
+function checkAgents({ agents }: AgentCatalog, { default: chosen }: ConvokeConfig): void {
+  if (agents.length === 0) {
+    throw new StartError(
+      "There is no agent to serve: add one to agents in the configuration, or name a file.",
+    );
+  }
+  const ids = agents.map(({ id, info }) => id ?? agentIdFrom(info.name));
+  if (chosen === undefined || ids.includes(chosen)) return;
+  throw new StartError(
+    `default in the configuration must be the id of an agent (${ids.join(", ")}), not ${JSON.stringify(chosen)}.`,
+  );
+}
+
+/** Mistakes in the configuration stop the start with one sentence. */
+async function explained<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new StartError(`${error.message.replace(/\.$/, "")}.`, { cause: error });
+  }
+}
+
+/** A word of a command line, which may be in quotes. */
+const WORD = /"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<plain>[^\s"']+)/g;
+
+/**
+ * The agent of a command line such as `gemini --acp`. Its name is that of the program, or of the
+ * package that npx runs. It speaks ACP if a word says so, otherwise JSON lines.
+ */
+function programAgent(line: string): Promise<Agent> {
+  const [command, ...args] = Array.from(line.matchAll(WORD), ({ groups = {} }) =>
+    String(groups["double"] ?? groups["single"] ?? groups["plain"]),
+  );
+  if (command === undefined) throw new StartError("--process needs a program.");
+  const named = basename(command) === "npx" ? args.find((word) => !word.startsWith("-")) : command;
+  const id = agentIdFrom(basename(named ?? command).replace(/\.\w+$/, ""));
+  const isAcp = [command, ...args].some((word) => /\bacp\b/.test(word));
+  const entry: ProcessEntry = {
+    command,
+    args,
+    protocol: isAcp ? "acp" : "json-lines",
+    workspace: process.cwd(),
+  };
+  return explained(() => buildAgent(id, entry, loadAgent));
+}
