@@ -14,12 +14,7 @@ export type { Engine, EngineOptions } from "./run/engine.ts";
 export { Agents, type ServedAgent } from "./run/agents.ts";
 export type { TaskScope } from "./run/live-tasks.ts";
 export { isSettled } from "./run/live-task.ts";
-export {
-  type AcceptedTask,
-  type Incoming,
-  acceptMessage,
-  requireEnabled,
-} from "./messages/accept-message.ts";
+export { type AcceptedTask, type Incoming, acceptMessage } from "./messages/accept-message.ts";
 export { addAgent, removeAgent, replaceAgent } from "./lifecycle/change-agents.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
 export { streamDisconnected } from "./lifecycle/disconnect.ts";

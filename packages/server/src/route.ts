@@ -1,5 +1,4 @@
 import { A2AError, type Caller, errorText } from "@convoke/protocol";
-import { requireEnabled } from "@convoke/engine";
 import { inSpan } from "@convoke/engine/tracing";
 import type { App } from "./bindings/app.ts";
 import { matchAdmin } from "./bindings/admin/handle.ts";
@@ -143,7 +142,7 @@ async function dispatch(
     if (CARD_PATHS.has(request.path)) {
       admission.name("card", "getCard");
       app.guard.admit(request);
-      requireEnabled(app.agent);
+      app.agent.requireEnabled();
       return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
     }
     if (request.path === KEYS_PATH) {

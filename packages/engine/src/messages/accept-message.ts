@@ -79,7 +79,7 @@ export function acceptMessage(engine: Engine, given: Incoming): Promise<Accepted
 /** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
 async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<AcceptedTask> {
   const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
-  requireEnabled(agent);
+  agent.requireEnabled();
   const { owner } = caller;
   const now = engine.now();
   const { newTaskId } = incoming;
@@ -142,13 +142,6 @@ async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<Ac
     if (live.writer.head === 0) engine.openTasks.remove(owner);
     engine.tasks.release(live);
   }
-}
-
-/** Rejects a new task of an agent that accepts none. Tasks that it has can go on. */
-export function requireEnabled({ id, isEnabled }: ServedAgent): void {
-  if (isEnabled) return;
-  const problem = `the agent ${JSON.stringify(id)} is disabled and accepts no new tasks; try again later`;
-  throw new A2AError("Unavailable", problem);
 }
 
 /** The id to store with the message, so that a retry is recognized. */
