@@ -102,6 +102,8 @@ const TYPES = [
   "SecurityScheme",
   "ServeAgentOptions",
   "Server",
+  "ServerAgent",
+  "ServerAgents",
   "ServerInterceptor",
   "SignIn",
   "SignInPrompt",
