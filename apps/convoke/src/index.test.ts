@@ -108,6 +108,8 @@ const TYPES = [
   "SecurityScheme",
   "ServeAgentOptions",
   "Server",
+  "ServerAgent",
+  "ServerAgents",
   "ServerInterceptor",
   "SessionEvent",
   "SessionListener",

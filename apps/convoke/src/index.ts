@@ -82,7 +82,8 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
-export type { Mounted, Server, Interceptor as ServerInterceptor } from "@convoke/server";
+export type { Mounted, Server, ServerAgent, ServerAgents } from "@convoke/server";
+export type { Interceptor as ServerInterceptor } from "@convoke/server";
 
 export { type ConvokeConfig, defineConfig } from "./host/config.ts";
 

@@ -19,7 +19,6 @@ export {
   type Incoming,
   type NewTaskOptions,
   acceptMessage,
-  requireEnabled,
 } from "./messages/accept-message.ts";
 export { addAgent, removeAgent, replaceAgent } from "./lifecycle/change-agents.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
