@@ -40,6 +40,7 @@ const TIDY = [
   "models",
   "operating",
   "push",
+  "registry",
   "rest",
   "retention",
   "sub-agents",

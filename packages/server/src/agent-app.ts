@@ -33,6 +33,7 @@ export interface Origin {
     | "metricsText"
     | "isOperator"
     | "onLimit"
+    | "registry"
   >;
 }
 
