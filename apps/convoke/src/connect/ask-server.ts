@@ -8,9 +8,11 @@ import { objectField, textField } from "../terminal/json-fields.ts";
 
 interface ServerQuestion {
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  /** A list is sent as several parameters with the same name. */
+  readonly query?: Readonly<Record<string, string | readonly string[]>>;
   /** Makes it a POST. */
   readonly body?: object;
+  readonly method?: "DELETE";
   /** The subject, for the error of a server without this API. */
   readonly about: string;
 }
@@ -21,28 +23,30 @@ interface ServerQuestion {
  */
 export async function askServer(
   context: CommandContext,
-  { path, query: asked, body, about }: ServerQuestion,
+  { path, query: asked, body, method, about }: ServerQuestion,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { signal } = context.io;
   const given = readUrl(context);
   const base = baseOf(given);
   const { headers, query } = await toRequestParts(await readAuth(context), given);
   const url = new URL(`${base}${path}`);
-  for (const [name, value] of Object.entries({ ...asked, ...query }))
-    url.searchParams.set(name, value);
-  return request({ url: url.href, headers, body, signal, about });
+  for (const [name, values] of Object.entries({ ...asked, ...query }))
+    for (const value of [values].flat()) url.searchParams.append(name, value);
+  return request({ url: url.href, headers, body, method, signal, about });
 }
 
 async function request({
   url,
   headers,
   body,
+  method,
   signal,
   about,
 }: {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object | undefined;
+  readonly method: ServerQuestion["method"];
   readonly signal: AbortSignal;
   readonly about: string;
 }): Promise<Readonly<Record<string, unknown>>> {
@@ -56,6 +60,7 @@ async function request({
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(method && { method }),
       signal,
     });
     const text = await readText(answer, signal);
@@ -73,9 +78,10 @@ function baseOf(url: string): string {
 }
 
 function refusal({ status, statusText, url }: HttpAnswer, text: string, about: string): Error {
-  const { code } = objectField(parsed(text), "error");
+  const { code, reason } = objectField(parsed(text), "error");
+  const isEntryMissing = code === ERRORS.TaskNotFound.code || reason === "unknown-agent";
   // Other A2A servers have nothing at this path, or do not allow the method.
-  if ((status === 404 || status === 405) && code !== ERRORS.TaskNotFound.code) {
+  if ((status === 404 || status === 405) && !isEntryMissing) {
     return new ClientError(
       "unsupported",
       `the server at ${new URL(url).origin} is not a Convoke server, or an older one: it has no information about ${about}`,
