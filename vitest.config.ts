@@ -34,12 +34,15 @@ const TIDY = [
   "extensions",
   "functions",
   "host",
+  "inbound",
   "limits",
   "lists",
   "loop",
   "models",
   "operating",
+  "processes",
   "push",
+  "reads",
   "registry",
   "rest",
   "retention",
@@ -47,6 +50,10 @@ const TIDY = [
   "sub-agents-hostile",
   "wire",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** Tests that download large packages; `npm run test:adapters` runs them. */
+const HUGE =
+  process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : [];
 
 export default defineConfig({
   resolve: { conditions },
@@ -68,7 +75,7 @@ export default defineConfig({
         test: {
           name: "worlds",
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: TIDY,
+          exclude: [...TIDY, ...HUGE, "**/node_modules/**"],
         },
       },
     ],

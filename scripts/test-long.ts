@@ -21,6 +21,7 @@ const LONG_FORMS = [
   "mutation",
   "soak",
   "pack",
+  "adapters",
 ];
 
 const chosen = process.argv.slice(2);

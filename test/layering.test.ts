@@ -17,6 +17,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   "packages/runtime": ["protocol", "egress", "engine", "backends", "client"],
   "packages/check": ["protocol", "egress", "client"],
   "packages/coder": ["protocol", "egress", "client", "runtime"],
+  "packages/host": ["protocol", "egress", "engine", "server", "client", "runtime", "coder"],
   "apps/convoke": [
     "protocol",
     "egress",
@@ -27,6 +28,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     "runtime",
     "check",
     "coder",
+    "host",
   ],
 };
 

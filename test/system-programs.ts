@@ -23,6 +23,8 @@ export const SYSTEM_PROGRAMS = {
   /** A shell whose completion is tested. */
   fish: { variable: "FISH_PATH", commands: ["fish"], debian: "fish" },
   git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
+  /** Runs the example of a program that is an agent. */
+  python: { variable: "PYTHON_PATH", commands: ["python3"], debian: "python3" },
   /** Searches files. The coding agent uses it if it is there, under the same variable. */
   ripgrep: { variable: "CONVOKE_RG", commands: ["rg"], debian: "ripgrep" },
   /** Runs a command in a pseudo-terminal. */

@@ -190,8 +190,15 @@ describe("under /convoke/", () => {
   const post = (body: object): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
 
   verifies("G13", "no caller can tell another's id from one that does not exist", async () => {
-    const requests = (ids: Ids): readonly (readonly [string, RequestInit])[] => [
+    const requests = (
+      ids: Ids,
+    ): readonly (readonly [string, RequestInit, Record<string, string>?])[] => [
       [`tasks/${ids.taskId}`, {}],
+      [`tasks/${ids.taskId}?at=1`, {}],
+      [`tasks/${ids.taskId}?at=9999`, {}],
+      [`tasks/${ids.taskId}/log`, {}],
+      [`tasks/${ids.taskId}/log?after=9999`, {}],
+      [`tasks/${ids.taskId}/log`, {}, { accept: "text/event-stream" }],
       [`approvals/${ids.approvalId}:answer`, post({ decision: "once" })],
       [`approvals/${ids.approvalId}:answer`, post({ decision: "once", taskId: ids.taskId })],
       [`pushes:replay`, post({ taskId: ids.taskId, id: ids.configId })],
@@ -201,8 +208,8 @@ describe("under /convoke/", () => {
     for (const stranger of STRANGERS) {
       const answersFor = (ids: Ids): Promise<unknown> =>
         Promise.all(
-          requests(ids).map(async ([path, init]) => {
-            const headers = { ...as(stranger), ...json };
+          requests(ids).map(async ([path, init, more]) => {
+            const headers = { ...as(stranger), ...json, ...more };
             const answer = await fetch(`${server.url}convoke/${path}`, { ...init, headers });
             const { status, headers: sent } = answer;
             const body = await answer.text();
@@ -212,7 +219,7 @@ describe("under /convoke/", () => {
       const foreign = await answersFor(theirs);
       expect(foreign, stranger).toEqual(await answersFor(nobodys));
       expect(foreign).toMatchObject([
-        { status: 404 },
+        ...Array.from({ length: 6 }, () => ({ status: 404 })),
         { status: 400 },
         { status: 400 },
         { status: 200, body: '{"replayed":0}' },

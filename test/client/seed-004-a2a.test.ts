@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { conformanceAgent } from "../conformance/conformance-agent.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
+import { ManualClock } from "./manual-clock.suite.ts";
 import { LegacyAgent } from "./legacy-agent.suite.ts";
 import type { SdkServer } from "./sdk-server.ts";
 import { startSdkV03 } from "./sdk-server-v03.ts";
@@ -118,10 +119,20 @@ describe("our own server", () => {
     expect(result.taskId).not.toBe("");
   });
 
-  test("is not treated as an agent of the polling protocol, whatever the caller says", async () => {
-    const result = await invokeRemoteAgent(demo.url, "hi", { protocol: "legacy" });
+  verifies(["inbound-K8", "inbound-K9"], "is also called with the polling protocol", async () => {
+    const clock = new ManualClock();
+    const options = { protocol: "legacy", depth: 2, clock } as const;
+    const call = (token: string, depth = 2) =>
+      clock.passing(3000, invokeRemoteAgent(guarded.url, "hi", { ...options, depth, token }));
 
-    expect(result.error).toMatch(/^Submit failed: HTTP 40[45]/);
+    const result = await call("a-secret");
+    const outside = await call("another");
+    const deep = await call("a-secret", 3);
+
+    expect(result).toMatchObject({ success: true, error: null });
+    expect(result.responseText).toMatch(/^You said: hi/);
+    expect(outside.error).toMatch(/^Submit failed: HTTP 401/);
+    expect(deep.error).toMatch(/^Submit failed: HTTP 400 — .*too long/);
   });
 });
 

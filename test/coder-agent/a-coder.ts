@@ -1,11 +1,12 @@
 import { type CoderOptions, coder } from "@convoke/coder";
 import type { Message } from "@convoke/protocol";
-import type { ServeOptions } from "@convoke/server";
+import { type ServeOptions, serve } from "@convoke/server";
 import { openAgentData } from "@convoke/runtime/agent-data";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
-import { type CoderClient, coderClient } from "../coder-wire/a-coder-client.ts";
+import { CoderClient, coderClient } from "../coder-wire/a-coder-client.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
 
 /** A folder with files, and the place next to it where the agent keeps its own. */
@@ -35,6 +36,22 @@ export function serveCoder(
     openBackend: () => openAgentData(agent, { data, logger: memoryLogger() }),
     ...serve,
   });
+}
+
+/** The same as a process that can be stopped, so that another one continues on its data. */
+export async function startCoder(
+  { root, data }: TestFolder,
+  options: Partial<CoderOptions> = {},
+): Promise<{ readonly client: CoderClient; close(): Promise<void> }> {
+  const agent = coder({ workspace: root, ...options });
+  const logger = memoryLogger();
+  const openBackend = () => openAgentData(agent, { data, logger });
+  const server = await serve(agent, { port: 0, host: "127.0.0.1", logger, openBackend });
+  onTestFinished(() => server.close());
+  return {
+    client: new CoderClient(server.url.replace(/\/$/, "")),
+    close: () => server.close(),
+  };
 }
 
 /** A message in a conversation. */

@@ -112,7 +112,10 @@ describe("modes", () => {
     const client = await serveCoder(folder, { model, policy });
 
     await client.send(inContext("talk", "/mode plan"));
-    await client.send(inContext("talk", "write"));
+    // A wish that exceeds the limit leaves the mode as it is: the call is denied, and not asked for.
+    const metadata = { coderAgent: { kind: "agent-settings", autoExecute: true } };
+    const denied = await client.send({ ...inContext("talk", "write"), metadata });
+    expect(denied.status.state).toBe("completed");
     expect(existsSync(join(folder.root, "b.txt"))).toBe(false);
 
     const refused = await client.send(inContext("talk", "/mode full"));
@@ -179,6 +182,7 @@ describe("a workspace", () => {
     const refused = await client.send({ ...saying("list"), ...settings(outside.root) });
 
     expect(answerOf(allowed)).toContain("here.txt");
+    expect(refused.status.state).toBe("completed");
     expect(answerOf(refused)).not.toContain("here.txt");
     const { contextId } = allowed;
     const later = await client.send({ contextId, ...saying("list"), ...settings(server.root) });
@@ -335,24 +339,5 @@ describe("sessions", () => {
     expect(own).toMatchObject({ title: "My talk", usage: { turns: 1 } });
     await client.send(inContext("talk", "/sessions delete talk"));
     expect((await list()).map(({ contextId }) => contextId)).not.toContain("talk");
-  });
-
-  test("belong to the caller that started them", async () => {
-    const serve = {
-      authenticate: async (request: { headers: Readonly<Record<string, unknown>> }) => ({
-        owner: String(request.headers["x-user"]),
-      }),
-    };
-    const client = await serveCoder(aFolder(), { model: "demo", serve });
-    const [ann, bob] = ["ann", "bob"].map((user) => client.with({ "x-user": user }));
-    await ann!.send(inContext("talk", "list"));
-
-    const theirs = await bob!.send(inContext("talk", "list"));
-    const { status } = await bob!.post("/executeCommand", { command: "usage", contextId: "talk" });
-    const { json } = await bob!.post("/executeCommand", { command: "sessions list" });
-
-    expect(theirs.status.state).toBe("failed");
-    expect(status).toBe(400);
-    expect((json as { data: readonly unknown[] }).data).toEqual([]);
   });
 });

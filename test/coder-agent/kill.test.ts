@@ -7,11 +7,10 @@ import { MortalServer } from "../harness/mortal-server.ts";
 import { CoderClient, saying } from "../coder-wire/a-coder-client.ts";
 import { aFolder } from "./a-coder.ts";
 
-/** Starting processes takes long on a busy machine; nothing here measures time. */
-const WITHIN_MS = 180_000;
-
 /** How often the edit is killed; `npm run test:coder` does it more often. */
 const EDITS = Number(process.env["CONVOKE_CODER_KILLS"] ?? 2);
+/** Starting processes takes long on a busy machine; nothing here measures time. */
+const WITHIN_MS = 180_000 + EDITS * 15_000;
 
 const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
   vi.waitFor(check, { timeout: WITHIN_MS / 3, interval: 50 });

@@ -330,6 +330,11 @@ describe("a reply", () => {
       "message.parts[0].data.newContent",
     ],
     [
+      "with an approval that is not a boolean",
+      { kind: "tool-call-confirmation", toolCallId: "c1", approved: "false" },
+      "message.parts[0].data.approved",
+    ],
+    [
       "with an option that a dangerous call does not offer",
       { callId: "c2", outcome: "proceed_always" },
       "message.parts[0].data.outcome",

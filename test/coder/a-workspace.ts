@@ -14,7 +14,8 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 
 type Caller = ToolContext["caller"];
 
-const CALLER = { owner: "anna" } as Caller;
+/** The caller of a server without authentication, so that its clients share conversations with it. */
+export const CALLER = { owner: "anonymous" } as Caller;
 
 /** A workspace in a folder of its own, and calls of its file tools as the runtime makes them. */
 export class TestWorkspace {

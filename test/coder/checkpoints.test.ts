@@ -17,7 +17,7 @@ import { once } from "node:events";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { randomFrom } from "../harness/random.ts";
-import { TestWorkspace } from "./a-workspace.ts";
+import { CALLER, TestWorkspace } from "./a-workspace.ts";
 
 /** How many random histories are undone. `npm run test:coder` runs more. */
 const RUNS = Number(process.env["CONVOKE_CHECKPOINT_RUNS"] ?? 6);
@@ -84,7 +84,7 @@ describe("a checkpoint", () => {
     await files.call("edit_file", edit("b.txt"), "second");
 
     const { checkpoints } = await TestWorkspace.at(files.root, files.data);
-    const [first, ...others] = await checkpoints.list({ contextId: "first" });
+    const [first, ...others] = await checkpoints.list({ ...CALLER, contextId: "first" });
     expect(others).toEqual([]);
     expect(first).toMatchObject({ label: "edit_file a.txt", contextId: "first", taskId: "task" });
     await checkpoints.restore(first!.id);
@@ -119,7 +119,7 @@ describe("a checkpoint", () => {
 
   test("undoes the edit of an ignored file by a tool, and not that by a command", async () => {
     const files = await TestWorkspace.with({ ".gitignore": "*.env\n", "a.env": "1", "b.env": "1" });
-    const facts = { label: "command", contextId: "context" };
+    const facts = { label: "command", session: { ...CALLER, contextId: "context" } };
     const { id } = await files.checkpoints.snapshot(facts);
     await files.call("edit_file", { path: "a.env", edits: [{ oldText: "1", newText: "2" }] });
     writeFileSync(join(files.root, "b.env"), "2");
@@ -235,7 +235,11 @@ test(
       for (let turn = 0; turn < 12; turn++) {
         const before = treeOf(files.root);
         const isCommand = random() < 0.4;
-        if (isCommand) await files.checkpoints.snapshot({ label: "command", contextId: "context" });
+        if (isCommand)
+          await files.checkpoints.snapshot({
+            label: "command",
+            session: { ...CALLER, contextId: "context" },
+          });
         const known = (await files.checkpoints.list()).length;
         if (isCommand) for (let n = 0; n < 4; n++) changeByHand(random, files.root);
         else await changeByTool(random, files);

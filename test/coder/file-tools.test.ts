@@ -41,22 +41,13 @@ describe("read_file", () => {
     expect(many).toMatch(/\[lines 1 to (\d+) of 3000; continue with offset \d+\]$/);
   });
 
-  test("gives an image to the user as a file part", async () => {
+  test("has an image as a file of its result", async () => {
     const files = await TestWorkspace.with({ "logo.png": PNG });
 
     expect(await files.call("read_file", { path: "logo.png" })).toContain("image/png");
 
     expect(files.artifacts).toMatchObject([
-      {
-        kind: "tool:event",
-        event: {
-          artifact: {
-            parts: [
-              { kind: "file", file: { mimeType: "image/png", bytes: PNG.toString("base64") } },
-            ],
-          },
-        },
-      },
+      { kind: "tool:file", file: { mimeType: "image/png", bytes: PNG.toString("base64") } },
     ]);
   });
 

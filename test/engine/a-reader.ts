@@ -1,5 +1,5 @@
 import { type AgentEvent, CODECS, SseDecoder, type Task, applyEvent } from "@convoke/protocol";
-import type { EventStreamSource } from "@convoke/engine";
+import { type EventStreamSource, LogReader } from "@convoke/engine";
 import {
   EventStream,
   KeepAlive,
@@ -28,6 +28,7 @@ export class Reader {
     this.ended = ended.promise;
     const stream = new EventStream({
       source,
+      reader: new LogReader(source),
       framing: new SseFraming({
         codec: CODECS["0.3"],
         prefix: "",

@@ -129,6 +129,7 @@ describe("a second message to a working task", () => {
         ...slowBackend(memory, 0),
         tasks: {
           get: (taskId: string) => memory.tasks.get(taskId),
+          record: (taskId: string) => memory.tasks.record(taskId),
           list: (query: TaskQuery) => memory.tasks.list(query),
           changedSince: (query: ChangedQuery) => memory.tasks.changedSince(query),
           unfinished: (after: string, limit: number) => memory.tasks.unfinished(after, limit),

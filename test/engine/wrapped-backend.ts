@@ -32,6 +32,7 @@ export function wrapBackend(backend: Backend): WrappedBackend {
     retention: backend.retention,
     tasks: {
       get: (taskId) => tasks.get(taskId),
+      record: (taskId) => tasks.record(taskId),
       list: (query) => tasks.list(query),
       changedSince: (query) => tasks.changedSince(query),
       unfinished: (after, limit) => tasks.unfinished(after, limit),

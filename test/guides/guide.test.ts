@@ -12,7 +12,9 @@ const GUIDES = [
   "changing-agents.md",
   "client-tools.md",
   "functions.md",
+  "inbound.md",
   "sub-agents.md",
+  "testing.md",
   "tracing.md",
 ];
 

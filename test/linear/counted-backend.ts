@@ -49,6 +49,11 @@ function countIndex(tasks: TaskIndex, ledger: Ledger): TaskIndex {
       ledger.note({ snapshotBytesRead: bytesOf(stored?.snapshot ? [stored.snapshot.json] : []) });
       return stored;
     },
+    record: async (taskId) => {
+      const record = await tasks.record(taskId);
+      counted(record === undefined ? [] : [record]);
+      return record;
+    },
     list: async (query) => {
       const page = await tasks.list(query);
       counted(page.records);

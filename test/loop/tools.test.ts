@@ -1,5 +1,5 @@
 import { type ArtifactUpdateEvent, textOf } from "@convoke/protocol";
-import { type ToolDefinition, tool } from "@convoke/runtime";
+import { type ToolDefinition, inputRequired, tool } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
@@ -84,6 +84,37 @@ describe("the result of a tool", () => {
       );
     },
   );
+});
+
+test("files of a result reach the user and the model, also after a restart, and the log has them once", async () => {
+  const file = { name: "map.png", mimeType: "image/png", bytes: "iVBORw0KGgo=" };
+  const draw = tool({
+    name: "draw",
+    description: "Draws a map.",
+    async *run() {
+      yield { kind: "tool:file", file } as const;
+      return "drawn";
+    },
+  });
+  const choose = tool({
+    name: "choose",
+    description: "Asks for a colour.",
+    run: (_input, { answers }) => answers.get("input")?.text ?? inputRequired("Colour?"),
+  });
+  const model = scriptedModel([calls("draw"), calls("choose"), "done"]);
+  const world = new LoopWorld({ model, tools: [draw, choose] });
+  const asked = await world.ask("go");
+  await world.restart();
+
+  const { artifacts } = await world.ask("blue", { taskId: asked.id });
+
+  const artifactId = "call_1-file-1";
+  expect(artifacts?.[0]).toEqual({ artifactId, name: "map.png", parts: [{ kind: "file", file }] });
+  const told = model.requests.map(({ transcript }) => transcript[2]);
+  const results = [{ toolName: "draw", output: "drawn", files: [{ artifactId, file }] }];
+  expect(told.slice(1)).toMatchObject([{ results }, { results }]);
+  const log = JSON.stringify(await world.events(asked.id));
+  expect(log.split(file.bytes)).toHaveLength(2);
 });
 
 describe("while a tool runs", () => {
@@ -227,7 +258,10 @@ describe("arguments", () => {
       'valibot does not say how the inputSchema of tool "it" reads as JSON Schema',
     ],
     [{ inputSchema: z.object({ at: z.date() }) }, "give one for the model as inputJsonSchema"],
-    [{ input: {} }, 'tool has no option "input". The options are confirm, description, '],
+    [
+      { input: {} },
+      'tool has no option "input". The options are callsAgents, confirm, description, ',
+    ],
   ])("a tool with %j is rejected: %s", (overrides, problem) => {
     const definition = { name: "it", description: "Does it.", run: () => 1, ...overrides };
 

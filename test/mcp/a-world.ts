@@ -8,7 +8,8 @@ import type {
 } from "../../packages/runtime/src/mcp/mcp-settings.ts";
 import { McpServers } from "../../packages/runtime/src/mcp/mcp-servers.ts";
 import { digestArguments } from "../../packages/runtime/src/approvals/gate.ts";
-import { type ToolOutcome, runTool } from "../../packages/runtime/src/loop/run-tool.ts";
+import { runTool } from "../../packages/runtime/src/loop/run-tool.ts";
+import type { ToolOutcome } from "../../packages/runtime/src/run/tape.ts";
 import type { InterruptAnswer, Tool, ToolEvent } from "../../packages/runtime/src/tools/tool.ts";
 import { MARK } from "./marked-processes.ts";
 

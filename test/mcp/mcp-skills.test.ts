@@ -93,6 +93,25 @@ describe("the tools of MCP servers", () => {
   );
 
   verifies(
+    ["R84", "inbound-K7"],
+    "and those of the agent are on the card and offered to the model only if they are permitted",
+    async () => {
+      const served = await ServedAgent.start({
+        tools: [echoTool()],
+        mcpServers: { rest: ours("helpful-server") },
+        mcpToolPermissions: ["rest__greet"],
+      });
+
+      await eventually(async () =>
+        expect(await served.skillIds()).toEqual(["thinker", "rest__greet"]),
+      );
+
+      await served.say();
+      expect(served.toldTools()).toEqual(["rest__greet"]);
+    },
+  );
+
+  verifies(
     "R56",
     "are updated on the card, also for clients with an older one, when they change",
     async () => {

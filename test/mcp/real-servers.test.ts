@@ -68,16 +68,8 @@ describe("server-everything", () => {
 
     expect(events).toMatchObject([
       {
-        kind: "tool:event",
-        event: {
-          kind: "artifact-update",
-          taskId: "task",
-          contextId: "context",
-          artifact: {
-            artifactId: "picture-file-1",
-            parts: [{ kind: "file", file: { mimeType: "image/png" } }],
-          },
-        },
+        kind: "tool:file",
+        file: { mimeType: "image/png" },
       },
     ]);
     expect(outcome).toMatchObject({

@@ -128,6 +128,7 @@ export class Process implements Traces {
     const disk = (): Backend => this.#options.disk.backend;
     const tasks: TaskIndex = {
       get: (taskId) => this.#call(() => disk().tasks.get(taskId)),
+      record: (taskId) => this.#call(() => disk().tasks.record(taskId)),
       list: (query) => this.#call(() => disk().tasks.list(query)),
       ofContext: (query) => this.#call(() => disk().tasks.ofContext(query)),
       changedSince: (query) => this.#call(() => disk().tasks.changedSince(query)),

@@ -35,7 +35,7 @@ class Trial {
         const { after, limit } = command;
         const taskId = this.#id(command.taskId);
         const page = await backend.read(taskId, after, limit);
-        expect(page).toEqual(this.#model.read(taskId, after, limit));
+        expect(page).toMatchObject(this.#model.read(taskId, after, limit));
         return;
       }
       case "follow": {
@@ -63,7 +63,7 @@ class Trial {
     const { backend } = this.#disk;
     this.#checkHeard();
     for (const taskId of TASKS.map((id) => this.#id(id))) {
-      expect(await backend.read(taskId, 0, 1000)).toEqual(this.#model.read(taskId, 0, 1000));
+      expect(await backend.read(taskId, 0, 1000)).toMatchObject(this.#model.read(taskId, 0, 1000));
       expect(await backend.tasks.get(taskId)).toEqual(this.#model.record(taskId));
     }
     expect(await backend.tasks.unfinished(this.#name, 10)).toEqual(

@@ -11,7 +11,7 @@ const PROVIDERS = ["anthropic", "google", "openai", "openai-compatible"] as cons
 const FAILURES: readonly (readonly [string, ScriptTurn, object])[] = [
   ["401", { kind: "error", status: 401 }, { kind: "unauthorized", isPassing: false }],
   ["403", { kind: "error", status: 403 }, { kind: "unauthorized" }],
-  ["404", { kind: "error", status: 404 }, { kind: "refused" }],
+  ["404", { kind: "error", status: 404 }, { kind: "unavailable", isPassing: false }],
   ["400", { kind: "error", status: 400 }, { kind: "refused", isPassing: false }],
   [
     "400 because of the length",
@@ -99,7 +99,7 @@ test("an account without credit is not called again", async () => {
     { kind: "error", status: 429, code: "insufficient_quota" },
   ]);
 
-  expect(await failureOf(await server.model("openai"))).toMatchObject({ kind: "refused" });
+  expect(await failureOf(await server.model("openai"))).toMatchObject({ kind: "unavailable" });
   await server.close();
 });
 

@@ -89,6 +89,37 @@ describe.each(PROVIDERS)("what %s receives", (provider) => {
     expect(body).toContain("no such city");
   });
 
+  test("the files of a tool result, or a sentence if its results are only text", async () => {
+    const files = [
+      { artifactId: "c1-file-1", file: { name: "a.png", mimeType: "image/png", bytes: PNG } },
+      { artifactId: "c1-file-2", file: { mimeType: "application/pdf", bytes: "JVBERi0=" } },
+      { artifactId: "c1-file-3", file: { mimeType: "application/zip", bytes: "UEsDBA==" } },
+    ];
+    const call = { kind: "tool-call", toolCallId: "c1", toolName: "weather", input: "{}" } as const;
+    const result = {
+      toolCallId: "c1",
+      toolName: "weather",
+      output: "a map",
+      isError: false,
+      files,
+    };
+    const transcript: readonly TranscriptEntry[] = [
+      ...aRequest().transcript,
+      { role: "assistant", content: [call] },
+      { role: "tool", results: [result] },
+    ];
+
+    const [body] = await asked({ transcript, tools: [WEATHER] });
+
+    const isTextOnly = provider === "openai-compatible";
+    expect(body).toContain("a map");
+    expect(body!.includes(PNG)).toBe(!isTextOnly);
+    expect(body!.includes("JVBERi0=")).toBe(!isTextOnly);
+    expect(body!.includes("c1-file-1 (image/png) cannot be shown to you")).toBe(isTextOnly);
+    expect(body).toContain("c1-file-3 (application/zip) cannot be shown to you");
+    expect(body).not.toContain("UEsDBA==");
+  });
+
   test("the arguments that a model wrote, even if they cannot be parsed", async () => {
     const transcript: readonly TranscriptEntry[] = [
       ...aRequest().transcript,

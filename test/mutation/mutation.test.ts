@@ -2,45 +2,50 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { succeed } from "../harness/program.ts";
 import { verifies } from "../verifies.ts";
-import { MUTANTS } from "./mutants.ts";
 import { condition, operand, plantFault } from "./plant-fault.ts";
 import { ROOT, filesOf, findDeclaration } from "./source-tree.ts";
+import { type MutantSuite, SUITES } from "./suites.ts";
 
 // The short form; `npm run test:mutation` plants them all.
 const PLANTS_ALL = process.env["CONVOKE_MUTANTS"] === "all";
-const SOME = 2;
 /** More would only use memory. */
 const AT_ONCE = 8;
 /** For one batch: some faults make tests wait until they time out. */
 const TIMEOUT_MS = 600_000;
 
-verifies(
-  "G11",
-  "every fault in the gate, or on the way to it, that lets a guarded tool run without its decision is found",
-  async () => {
-    const all = MUTANTS.flat();
-    const chosen = PLANTS_ALL ? all : MUTANTS.slice(0, SOME).map((group) => group[0]!);
-    const places = chosen.map((mutant) => all.indexOf(mutant));
-    const script = fileURLToPath(new URL("./run-mutants.ts", import.meta.url));
-    const survivors: string[] = [];
-    for (let from = 0; from < places.length; from += AT_ONCE) {
-      const only = places.slice(from, from + AT_ONCE).join();
-      const args = ["--conditions=@convoke/source", script, "--only", only];
-      const printed = await succeed(process.execPath, args, { cwd: ROOT, timeoutMs: TIMEOUT_MS });
-      survivors.push(...(JSON.parse(printed) as { readonly survivors: string[] }).survivors);
-    }
+for (const suite of SUITES.filter(({ some }) => PLANTS_ALL || some > 0)) {
+  verifies(
+    "G11",
+    `every fault in ${suite.name} that lets a guarded tool run without its decision is found`,
+    async () => expect(await survivorsOf(suite)).toEqual([]),
+    PLANTS_ALL ? 6 * TIMEOUT_MS : TIMEOUT_MS,
+  );
+}
 
-    expect(survivors).toEqual([]);
-  },
-  PLANTS_ALL ? 6 * TIMEOUT_MS : TIMEOUT_MS,
-);
+/** The faults of a suite that its tests do not find. */
+async function survivorsOf(suite: MutantSuite): Promise<readonly string[]> {
+  const { groups, some } = suite;
+  const all = groups.flat();
+  const chosen = PLANTS_ALL ? all : groups.slice(0, some).map((group) => group[0]!);
+  const places = chosen.map((mutant) => all.indexOf(mutant));
+  const script = fileURLToPath(new URL("./run-mutants.ts", import.meta.url));
+  const survivors: string[] = [];
+  for (let from = 0; from < places.length; from += AT_ONCE) {
+    const only = places.slice(from, from + AT_ONCE).join();
+    const place = String(SUITES.indexOf(suite));
+    const args = ["--conditions=@convoke/source", script, "--suite", place, "--only", only];
+    const printed = await succeed(process.execPath, args, { cwd: ROOT, timeoutMs: TIMEOUT_MS });
+    survivors.push(...(JSON.parse(printed) as { readonly survivors: string[] }).survivors);
+  }
+  return survivors;
+}
 
-test("there are 48 faults, and each has its place in the code", () => {
-  const planted = MUTANTS.flat().map((mutant) => plantFault(mutant));
+test("every fault has its place in the code, and no two are the same", () => {
+  const planted = SUITES.flatMap(({ groups }) => groups.flat()).map((one) => plantFault(one));
 
-  expect(planted).toHaveLength(48);
   for (const { sound, faulty, name } of planted) expect(faulty, name).not.toBe(sound);
-  expect(new Set(planted.map(({ faulty }) => faulty)).size).toBe(48);
+  const different = new Set(planted.map(({ file, faulty }) => `${file}\n${faulty}`));
+  expect(different.size).toBe(planted.length);
 });
 
 test("a fault whose place is missing or ambiguous is an error that names it", () => {

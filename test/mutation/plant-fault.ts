@@ -30,6 +30,28 @@ export interface PlantedFault {
   readonly name: string;
 }
 
+type Fault = readonly [at: Selector, to: string | typeof negated];
+
+/**
+ * The faults of one function, found by its name, so that sources can be changed and moved freely.
+ */
+export function inFunction(
+  packageName: string,
+  name: string,
+  ...faults: readonly Fault[]
+): readonly Mutant[] {
+  return faults.map(([at, to]) => ({
+    package: packageName,
+    in: name,
+    at,
+    to: typeof to === "string" ? () => to : to,
+  }));
+}
+
+export function negated(expression: string): string {
+  return `!(${expression})`;
+}
+
 /** The condition of an `if` that contains the text. */
 export function condition(has: string): Selector {
   return {
@@ -83,6 +105,17 @@ export function call(callee: string, has = ""): Selector {
   };
 }
 
+/** A branch of `?:`, distinguished by a text that its condition contains. */
+export function branch(has: string, which: "consequent" | "alternate"): Selector {
+  return {
+    name: `${which} of ${has}`,
+    find: (nodes, textOf) =>
+      ofType(nodes, "ConditionalExpression")
+        .filter((node) => textOf(node["test"] as SourceNode).includes(has))
+        .map((node) => node[which] as SourceNode),
+  };
+}
+
 /** One argument of a call; the first is 0. */
 export function argument(callee: string, place: number): Selector {
   return {
@@ -126,7 +159,7 @@ export function plantFault(mutant: Mutant): PlantedFault {
   if (place === undefined || others.length > 0) {
     throw new Error(
       `${mutant.in} in ${file} has ${found.length} times instead of once: ${mutant.at.name}. ` +
-        "Bring test/mutation/mutants.ts up to date.",
+        "Bring the tables in test/mutation up to date.",
     );
   }
   const before = textOf(place);

@@ -3,31 +3,28 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Plugin, defaultServerConditions } from "vite";
 import { createVitest } from "vitest/node";
-import { MUTANTS } from "./mutants.ts";
 import { type PlantedFault, plantFault } from "./plant-fault.ts";
 import { ROOT } from "./source-tree.ts";
+import { SUITES } from "./suites.ts";
 
-// Plants each fault into the code of the gate, in the loaded modules only, and runs the gate's
-// tests with it. Prints the faults that no test found, as JSON.
+// Plants faults of one suite into the code, each in the loaded modules only, and runs the tests of
+// the suite with it. Prints the faults that no test found, as JSON.
 
-const TESTS = [
-  "packages/runtime/src/approvals/*.test.ts",
-  "packages/protocol/src/extensions/approvals.test.ts",
-  "test/loop/approvals.test.ts",
-  "test/mutation/executed-is-approved.test.ts",
-];
+const { values: flags } = parseArgs({
+  options: { suite: { type: "string", default: "0" }, only: { type: "string" } },
+});
+const { tests, groups } = SUITES[Number(flags.suite)]!;
 
 const conditions = ["@convoke/source", ...defaultServerConditions];
 
 /** The project with unchanged files: its tests must pass, or every fault would count as found. */
 const SOUND = "sound";
 
-for (const pattern of TESTS) {
+for (const pattern of tests) {
   if (globSync(pattern, { cwd: ROOT }).length === 0) throw new Error(`there is no ${pattern}`);
 }
 
-const { values: flags } = parseArgs({ options: { only: { type: "string" } } });
-const all = MUTANTS.flat();
+const all = groups.flat();
 const chosen = flags.only?.split(",").map((place) => all[Number(place)]!) ?? all;
 
 const survivors = await unnoticed(chosen.map(plantFault));
@@ -66,9 +63,11 @@ function project(name: string, ...plugins: readonly Plugin[]): object {
     ssr: { resolve: { conditions } },
     test: {
       name,
-      include: TESTS,
+      include: tests,
       pool: "threads",
       isolate: false,
+      // It would load a module without its fault, or with that of another run.
+      fsModuleCache: false,
       // A fault may make a test wait forever.
       testTimeout: 15_000,
       env: { CONVOKE_GATE_RUNS: "60", CONVOKE_GATE_END: "first" },

@@ -13,7 +13,7 @@ export interface SourceNode {
   readonly [key: string]: unknown;
 }
 
-/** A function or a method, and the file that declares it. */
+/** A function, a method or a constant, and the file that declares it. */
 export interface Declaration {
   /** Relative to the root of the repository. */
   readonly file: string;
@@ -22,9 +22,9 @@ export interface Declaration {
 }
 
 /**
- * The only function or method with this name in a package: `mayRun`, `CallRun.decide`,
- * `CallRun.#execute`, `RunApprovals.constructor`. It may be in any file; none or several is an
- * error.
+ * The only function, method or constant of a module with this name in a package: `mayRun`,
+ * `CallRun.decide`, `CallRun.#execute`, `RunApprovals.constructor`. It may be in any file; none or
+ * several is an error.
  */
 export function findDeclaration(packageName: string, name: string): Declaration {
   const found = filesOf(packageName).flatMap(({ file, source }) => {
@@ -45,12 +45,22 @@ function declarationsIn(tree: SourceNode, name: string): readonly SourceNode[] {
   const [className, methodName] = name.includes(".") ? name.split(".") : [undefined, undefined];
   const nodes = [...nodesIn(tree)];
   if (className === undefined) {
-    return nodes.filter(({ type, id }) => type === "FunctionDeclaration" && nameOf(id) === name);
+    const functions = nodes.filter(({ type }) => type === "FunctionDeclaration");
+    return [...functions, ...constantsOf(tree)].filter(({ id }) => nameOf(id) === name);
   }
   return nodes
     .filter(({ type, id }) => type === "ClassDeclaration" && nameOf(id) === className)
     .flatMap(({ body }) => childrenOf(body as SourceNode))
-    .filter(({ type, key }) => type === "MethodDefinition" && nameOf(key) === methodName);
+    .filter(({ type, key }) => MEMBERS.includes(type) && nameOf(key) === methodName);
+}
+
+const MEMBERS = ["MethodDefinition", "PropertyDefinition"];
+
+function constantsOf({ body }: SourceNode): readonly SourceNode[] {
+  return (body as readonly SourceNode[])
+    .map((node) => (node["declaration"] ?? node) as SourceNode)
+    .filter(({ type }) => type === "VariableDeclaration")
+    .flatMap(({ declarations }) => declarations as readonly SourceNode[]);
 }
 
 /** The name of an identifier; that of a private one starts with `#`. */

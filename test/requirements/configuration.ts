@@ -30,7 +30,7 @@ export const CONFIGURATION: RequirementGroup = {
         "default.",
       source: "later practice of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

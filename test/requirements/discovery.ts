@@ -28,7 +28,7 @@ export const DISCOVERY: RequirementGroup = {
         "built from BIND_HOST and PORT.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R82",
@@ -37,7 +37,7 @@ export const DISCOVERY: RequirementGroup = {
         "description, and adds persona and skill bundles if a database is given.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R83",
@@ -46,7 +46,7 @@ export const DISCOVERY: RequirementGroup = {
         "is no fixed list that omits tools.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R84",
@@ -56,7 +56,7 @@ export const DISCOVERY: RequirementGroup = {
         "agent agree.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R85",
@@ -107,7 +107,7 @@ export const DISCOVERY: RequirementGroup = {
         "of three or more is rejected with 400.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -69,7 +69,7 @@ export const REMOTE_INVOCATION: RequirementGroup = {
         "that names the state.",
       source: "user documents 000 and 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C12",
@@ -78,7 +78,7 @@ export const REMOTE_INVOCATION: RequirementGroup = {
         "and their text is read whether they have type, kind or neither.",
       source: "user documents 003 and 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C24",
@@ -88,7 +88,7 @@ export const REMOTE_INVOCATION: RequirementGroup = {
         "the text of the artifacts, else of the status, else of the agent's last message.",
       source: "user documents 003 and 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K8",
@@ -98,7 +98,7 @@ export const REMOTE_INVOCATION: RequirementGroup = {
         "both sides.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K9",
@@ -107,7 +107,7 @@ export const REMOTE_INVOCATION: RequirementGroup = {
         "count per authenticated caller; a name that a caller merely claims is ignored.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K10",
@@ -117,7 +117,7 @@ export const REMOTE_INVOCATION: RequirementGroup = {
         "regardless of its card.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "inbound-K12",
@@ -135,7 +135,7 @@ export const REMOTE_INVOCATION: RequirementGroup = {
         "injection: ordinary prompts are never rejected by a pattern.",
       source: "regressions of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

@@ -66,7 +66,7 @@ export const SECURITY: RequirementGroup = {
         "minute per authenticated source; further ones get 429 with Retry-After.",
       source: "later practice of user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
   ],
 };

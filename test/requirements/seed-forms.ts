@@ -88,7 +88,7 @@ export const SEED_FORMS: RequirementGroup = {
         "root, the coding agent's routes and the routes under /a2a/tasks.",
       source: "user documents 000, 001, 003 and 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C13",
@@ -197,11 +197,11 @@ export const SEED_FORMS: RequirementGroup = {
     {
       id: "seed-C26",
       text:
-        "A message goes to the agent that its path or tenant names, else to one with the " +
-        "requested skill, else to the first in declared order that has a default project.",
+        "An inbound task goes to the agent that it names, else to one with the requested skill, else " +
+        "to the first in declared order that has a default project.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C27",
@@ -210,7 +210,7 @@ export const SEED_FORMS: RequirementGroup = {
         "is canceled.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "seed-C28",

@@ -47,7 +47,7 @@ export const STORE_AND_TIMEOUTS: RequirementGroup = {
         "stopped and no further event follows.",
       source: "user document 004",
       milestone: "host",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "R108",

@@ -30,6 +30,17 @@ export {
   textPart,
 } from "@convoke/protocol";
 
+// Make one of a program
+export {
+  type ProcessAgentOptions,
+  type ProcessLimits,
+  ProcessManager,
+  type ProcessManagerOptions,
+  type SessionEvent,
+  type SessionListener,
+  processAgent,
+} from "@convoke/host";
+
 // Give it a model and tools
 export {
   AgentLoop,
@@ -45,6 +56,7 @@ export {
   McpServers,
   type Model,
   type ModelAgentDefinition,
+  type ModelChoice,
   ModelError,
   type ModelEvent,
   type ModelOptions,

@@ -13,6 +13,9 @@ export { type FileToolsOptions, createFileTools } from "./tools/file-tools.ts";
 export type { FileAction, FilePolicy } from "./tools/file-action.ts";
 export { withEditedContent } from "./tools/edited-content.ts";
 
+// The conversation of a call
+export type { SessionKey } from "./storage/session-key.ts";
+
 // Undo
 export { Checkpoints, type CheckpointsOptions } from "./checkpoints/checkpoints.ts";
 export type { ChangeFacts, Checkpoint, CheckpointLimits } from "./checkpoints/checkpoint.ts";

@@ -12,11 +12,12 @@ export {
 export { createInProcessConnection } from "./in-process.ts";
 export type { Engine, EngineOptions } from "./run/engine.ts";
 export { Agents, type ServedAgent } from "./run/agents.ts";
-export type { TaskScope } from "./run/live-tasks.ts";
+export type { TaskChange, TaskScope } from "./run/live-tasks.ts";
 export { isSettled } from "./run/live-task.ts";
 export {
   type AcceptedTask,
   type Incoming,
+  type NewTaskOptions,
   acceptMessage,
   requireEnabled,
 } from "./messages/accept-message.ts";
@@ -54,7 +55,17 @@ export { getExtendedCard } from "./operations/get-extended-card.ts";
 export { getTask } from "./operations/get-task.ts";
 export { type PendingApproval, listApprovals } from "./operations/approvals.ts";
 export { listTasks } from "./operations/list-tasks.ts";
-export { listTaskRecords, readTask } from "./operations/task-records.ts";
+export { type TaskSummary, listTaskSummaries, readTask } from "./operations/task-records.ts";
+export {
+  type LogPage,
+  type LogPageRequest,
+  type LogView,
+  type LoggedEvent,
+  findTaskRecord,
+  loggedEventText,
+  readLogPage,
+  readTaskAt,
+} from "./operations/task-log.ts";
 export {
   createPushConfig,
   deletePushConfig,

@@ -95,6 +95,7 @@ export {
   type Agent,
   AgentChanged,
   type AgentEnvironment,
+  type AgentTool,
   type TracingOptions,
   type Caller,
   type LocalAgent,
@@ -154,6 +155,29 @@ export {
   parseTraceHeaders,
   traceHeaders,
 } from "./model/connection.ts";
+
+// The polling protocol that came before A2A
+export {
+  type A2AMessage,
+  type A2ATask,
+  type A2ATaskState,
+  a2aMessage,
+  toA2ATask,
+} from "./inbound/a2a-task.ts";
+export {
+  type A2ATaskParams,
+  type A2ATaskSendRequest,
+  INBOUND_TIMEOUT_MS,
+  type InboundAgent,
+  MAX_INBOUND_DEPTH,
+  chooseAgent,
+  readTaskRequest,
+} from "./inbound/task-request.ts";
+export {
+  type A2AEnvironment,
+  INBOUND_PER_MINUTE,
+  readA2AEnvironment,
+} from "./inbound/environment.ts";
 
 // Extensions
 export { EXTENSIONS, type ExtensionName, dataOfType } from "./extensions/extensions.ts";

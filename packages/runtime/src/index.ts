@@ -8,6 +8,7 @@ export {
 } from "./agents/define-agent.ts";
 export type { AuthRequiredOptions, FunctionTurn } from "./functions/function-turn.ts";
 export type { Ask, AskOptions } from "./functions/ask.ts";
+export type { Approve, CallDecision, CallToApprove } from "./functions/approve.ts";
 export { NoAnswerError } from "./functions/waits.ts";
 export type { RunResult, Yielded } from "./functions/function-run.ts";
 export {
@@ -51,7 +52,7 @@ export type { ApprovalSettings, LoopDefinition } from "./run/loop-settings.ts";
 export type { Usage } from "./run/usage.ts";
 
 // Its tools
-export { type ToolDefinition, tool } from "./tools/tool.ts";
+export { type ToolDefinition, fileArtifactId, tool } from "./tools/tool.ts";
 export { ToolOutput } from "./tools/tool-output.ts";
 export { authRequired, inputRequired } from "./tools/interrupts.ts";
 export type {
@@ -106,6 +107,6 @@ export { redactAnswer } from "./approvals/accept-answer.ts";
 
 // Its models
 export { ModelError, type ModelErrorKind } from "./model/model-error.ts";
-export type { ModelOptions, ModelSpec } from "./models/model-options.ts";
+export type { ModelChoice, ModelOptions, ModelSpec } from "./models/model-options.ts";
 export type { Model, ModelEvent, ModelRequest, TranscriptEntry } from "./model/model.ts";
 export { resolveModel } from "./models/resolve-model.ts";

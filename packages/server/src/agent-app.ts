@@ -30,6 +30,8 @@ export interface Origin {
     | "operations"
     | "guard"
     | "rates"
+    | "inboundRate"
+    | "readApi"
     | "metricsText"
     | "isOperator"
     | "onLimit"

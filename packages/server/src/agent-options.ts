@@ -12,6 +12,7 @@ import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
 import type { AuthorizationOptions } from "./guard/authorize.ts";
+import type { InboundOptions } from "./guard/inbound-rate.ts";
 import type { RateLimitOptions } from "./guard/rate-limit.ts";
 import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
@@ -70,6 +71,14 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    */
   readonly metrics?: boolean;
   /**
+   * Serves the read API: the log of a task with the notes of its agent (`/convoke/tasks/{id}/log`),
+   * a task as it was at an event (`?at=`), and a feed of changes (`/convoke/feed`). Callers see their
+   * own tasks; notes and the tasks of others are for operators. Default: only if the server listens
+   * on loopback, because a log holds everything that was said and done. If it is off, these paths
+   * are 404.
+   */
+  readonly readApi?: boolean;
+  /**
    * What spans contain. Spans are created if the process has an OpenTelemetry SDK. Default: neither
    * content nor chunks of artifacts.
    */
@@ -103,8 +112,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly emptyTaskMs?: number;
   /**
    * The tenants of this server. Tasks of one tenant are invisible to the others. Default none:
-   * requests that name a tenant are rejected. The names of other paths are reserved, such as `v1`,
-   * `agents` and `convoke`.
+   * requests that name a tenant are rejected. The first segments of the server's own paths, such
+   * as `v1`, `tasks` and `a2a`, are reserved.
    */
   readonly tenants?: readonly string[];
   /**
@@ -146,6 +155,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    * idle connections after 30 s. 0 disables keep-alives.
    */
   readonly keepAliveMs?: number;
+  /** Tasks of `POST /a2a/tasks/send`, for agents that use the polling protocol. */
+  readonly inbound?: InboundOptions;
   /** What callers with the scopes `convoke:approve` and `convoke:operate` may do for other owners. */
   readonly roles?: RoleOptions;
   /** Wrap every operation, for example for logging or metrics. The first one is the outermost. */

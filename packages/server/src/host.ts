@@ -6,10 +6,11 @@ import { addressFor } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { createOperations } from "./bindings/operations.ts";
-import { RESERVED_TENANTS } from "./bindings/rest/routes.ts";
+import { RESERVED_NAMES } from "./bindings/rest/routes.ts";
 import { Authentication } from "./guard/authenticate.ts";
 import { unknownSkills } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
+import { InboundRate } from "./guard/inbound-rate.ts";
 import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
@@ -59,6 +60,7 @@ export class Host {
   readonly #cors: Cors;
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
+  readonly #inboundRate: InboundRate;
   readonly #place: HostPlace;
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
@@ -73,10 +75,10 @@ export class Host {
     this.#given = isList(agent) ? agent : [agent];
     for (const one of this.#given) checkAgent(one);
     checkDefault(new Agents(agent, undefined, logger), options);
-    const taken = options.tenants?.find((tenant) => RESERVED_TENANTS.includes(tenant));
+    const taken = options.tenants?.find((tenant) => RESERVED_NAMES.includes(tenant));
     if (taken !== undefined) {
       throw new RangeError(
-        `tenants must not include ${taken}, which is the beginning of other paths; these names are reserved: ${RESERVED_TENANTS.join(", ")}`,
+        `tenants must not include ${taken}, which is the beginning of other paths; these names are reserved: ${RESERVED_NAMES.join(", ")}`,
       );
     }
     const { publicUrl } = options;
@@ -94,6 +96,7 @@ export class Host {
       registry === false ? undefined : resolveRegistryOptions(registry === true ? {} : registry);
     this.#cors = new Cors(options.cors);
     this.#authentication = new Authentication(options);
+    this.#inboundRate = new InboundRate(options.inbound);
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
@@ -235,6 +238,8 @@ export class Host {
           hasCallers: authentication.security !== undefined,
           trustProxy: options.trustProxy === true,
         }),
+        inboundRate: this.#inboundRate,
+        readApi: options.readApi ?? this.#place.isLocal,
         metricsText: metrics && (() => metrics.text()),
         isOperator,
         onLimit: this.handler.onLimit,

@@ -34,6 +34,7 @@ export type {
   AuthorizationRequest,
   Authorize,
 } from "./guard/authorize.ts";
+export type { InboundOptions } from "./guard/inbound-rate.ts";
 export { ROLE_SCOPES, type RoleOptions } from "./guard/roles.ts";
 export type { TlsOptions } from "./node/port.ts";
 export {

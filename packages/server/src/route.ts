@@ -8,6 +8,8 @@ import { RESOURCE_PATH } from "./guard/authenticate.ts";
 import { CARD_PATH, CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleCoder } from "./bindings/coder/handle.ts";
 import { matchCoder } from "./bindings/coder/routes.ts";
+import { handleInbound } from "./bindings/inbound/handle.ts";
+import { agentOfCardPath, matchInbound } from "./bindings/inbound/routes.ts";
 import { matchRegistry } from "./bindings/registry/handle.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
@@ -141,11 +143,14 @@ async function dispatch(
       const preflight = handlePreflight(app, request);
       if (preflight !== undefined) return preflight;
     }
-    if (CARD_PATHS.has(request.path)) {
+    if (isCardPath(request.path)) {
       admission.name("card", "getCard");
       app.guard.admit(request);
-      requireEnabled(app.agent);
-      return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
+      const agentId = agentOfCardPath(request.path);
+      const addressed = agentId === undefined ? app : app.find(agentId);
+      if (addressed === undefined) return plainError(404, `there is no agent ${agentId}`);
+      requireEnabled(addressed.agent);
+      return allow(request, ["GET", "HEAD"]) ?? (await addressed.card.handle(request));
     }
     if (request.path === KEYS_PATH) {
       admission.name("card", "getKeys");
@@ -160,6 +165,8 @@ async function dispatch(
     if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
     const coder = matchCoder(app.agent.definition, request);
     if (coder !== undefined) return await handleCoder(app, coder, admission);
+    const inbound = matchInbound(request);
+    if (inbound !== undefined) return await handleInbound(app, inbound, admission);
     const rest = matchRest(request);
     if (rest !== undefined) {
       return await handleRest(app, rest, admission);
@@ -168,7 +175,7 @@ async function dispatch(
     if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
       return await handleJsonRpc(app, request, { caller, admission });
     }
-    const admin = matchAdmin(request) ?? matchRegistry(app, request);
+    const admin = matchAdmin(app, request) ?? matchRegistry(app, request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
     await admission.count(["POST", "DELETE"].includes(request.method) ? "write" : "read");
@@ -216,12 +223,18 @@ async function dispatchGrpc(
   return handleGrpc(app, request, admission);
 }
 
-/** Paths that need no authentication. */
-const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH, RESOURCE_PATH]);
+function isCardPath(path: string): boolean {
+  return CARD_PATHS.has(path) || agentOfCardPath(path) !== undefined;
+}
+
+/** Whether a path needs no authentication. */
+function isPublicPath(path: string): boolean {
+  return isCardPath(path) || path === KEYS_PATH || path === RESOURCE_PATH;
+}
 
 /** Handles a CORS preflight request, which has no token. */
 function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefined {
-  if (PUBLIC_PATHS.has(request.path)) {
+  if (isPublicPath(request.path)) {
     app.guard.admit(request);
     return PUBLIC_PREFLIGHT;
   }

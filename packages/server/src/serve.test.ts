@@ -27,6 +27,7 @@ function anEmptyBackend(): Backend {
     watch: () => () => undefined,
     tasks: {
       get: () => Promise.resolve(undefined),
+      record: () => Promise.resolve(undefined),
       list: () => Promise.resolve({ records: [], total: 0 }),
       ofContext: () => Promise.resolve([]),
       changedSince: () => Promise.resolve([]),

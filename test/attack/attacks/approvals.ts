@@ -81,7 +81,7 @@ export const APPROVALS: AttackFamily = {
     },
     {
       id: "owner-approvals-list",
-      sentence: "List the approvals and pushes of all owners without the role for it.",
+      sentence: "List the approvals, pushes and tasks of all owners without the role for it.",
       run: async (target) => {
         const { id } = await anApproval(target);
         const { bob } = callersOf(target);
@@ -89,7 +89,12 @@ export const APPROVALS: AttackFamily = {
           const { text } = await approvalsOf(target, bob, query);
           fellIf(text.includes(id), `the approval was listed with ${query}`);
         }
-        for (const path of ["convoke/pushes?owner=*", "metrics"]) {
+        for (const path of [
+          "convoke/pushes?owner=*",
+          "convoke/tasks?owner=*",
+          "convoke/feed?owner=*",
+          "metrics",
+        ]) {
           const response = await fetch(new URL(path, target.url), { headers: bob });
           fellIf(path !== "metrics" && response.ok, `${path} was answered`);
           await response.body?.cancel();

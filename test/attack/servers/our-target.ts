@@ -70,6 +70,11 @@ export async function startOurs(
     issuer,
     receiver,
     ownRoutes: [
+      { method: "GET", path: "/convoke/tasks" },
+      { method: "GET", path: "/convoke/tasks/x" },
+      { method: "GET", path: "/convoke/tasks/x?at=1" },
+      { method: "GET", path: "/convoke/tasks/x/log" },
+      { method: "GET", path: "/convoke/feed" },
       { method: "GET", path: "/convoke/approvals" },
       { method: "POST", path: "/convoke/approvals/x:answer" },
       { method: "GET", path: "/convoke/pushes" },

@@ -33,9 +33,8 @@ const SETTINGS = {
  * final output.
  */
 export async function runGemini({ model, agent, env }: GeminiOptions): Promise<string> {
-  const home = temporaryFolder();
+  const home = await geminiHome();
   await mkdir(join(home, ".gemini", "agents"), { recursive: true });
-  await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(SETTINGS));
   // The front matter is YAML, and JSON is YAML.
   const definition = JSON.stringify({ kind: "remote", ...agent });
   await writeFile(join(home, ".gemini", "agents", "remote.md"), `---\n${definition}\n---\n`);
@@ -45,20 +44,31 @@ export async function runGemini({ model, agent, env }: GeminiOptions): Promise<s
   const args = [await installGemini(), ...options, "--prompt", "Ask the agent."];
   const { code, stdout, stderr } = await start(process.execPath, args, {
     cwd: temporaryFolder(),
-    env: {
-      ...withoutSettings(),
-      HOME: home,
-      USERPROFILE: home,
-      GEMINI_API_KEY: "none",
-      GOOGLE_GEMINI_BASE_URL: model.url,
-      GEMINI_CLI_TRUST_WORKSPACE: "true",
-      // One process, which ends with the test.
-      GEMINI_CLI_NO_RELAUNCH: "true",
-      ...env,
-    },
+    env: { ...withoutSettings(), ...geminiEnvironment(home, model.url), ...env },
   }).ended;
   if (code !== 0) throw new Error(`The Gemini CLI ended with ${code}:\n${stdout}\n${stderr}`);
   return (JSON.parse(stdout) as { readonly response: string }).response;
+}
+
+/** The home of a new user of the CLI. */
+export async function geminiHome(): Promise<string> {
+  const home = temporaryFolder();
+  await mkdir(join(home, ".gemini"), { recursive: true });
+  await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(SETTINGS));
+  return home;
+}
+
+/** What the CLI needs to use the scripted model. */
+export function geminiEnvironment(home: string, modelUrl: string): Record<string, string> {
+  return {
+    HOME: home,
+    USERPROFILE: home,
+    GEMINI_API_KEY: "none",
+    GOOGLE_GEMINI_BASE_URL: modelUrl,
+    GEMINI_CLI_TRUST_WORKSPACE: "true",
+    // One process, which ends with the test.
+    GEMINI_CLI_NO_RELAUNCH: "true",
+  };
 }
 
 /** The CLI or proxy settings of the person who runs the tests must not change what is tested. */

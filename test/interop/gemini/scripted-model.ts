@@ -22,7 +22,7 @@ interface ModelRequest {
 }
 
 /** The answer of the model. It sees its input, as a real one does. */
-type Line = (request: ModelRequest) => Part;
+type Line = (request: ModelRequest) => Part | undefined;
 
 /**
  * A scripted model over the wire format of the Gemini API. Each request takes the next line;
@@ -32,6 +32,8 @@ export class ScriptedModel {
   readonly url: string;
   /** Requests that the script has no line for. */
   readonly surprises: string[] = [];
+  /** Requests that get no answer. */
+  hanging = 0;
   readonly #script: readonly Line[];
   readonly #requests: ModelRequest[] = [];
 
@@ -73,7 +75,12 @@ export class ScriptedModel {
       return;
     }
     this.#requests.push(asked);
-    const content: Content = { role: "model", parts: [line(asked)] };
+    const part = line(asked);
+    if (part === undefined) {
+      this.hanging += 1;
+      return;
+    }
+    const content: Content = { role: "model", parts: [part] };
     const chunk = {
       candidates: [{ content, finishReason: "STOP", index: 0 }],
       usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
@@ -81,6 +88,19 @@ export class ScriptedModel {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(`data: ${JSON.stringify(chunk)}\r\n\r\n`);
   }
+}
+
+/** The model does not answer. */
+export const hangs: Line = () => undefined;
+
+/** The model says something. */
+export function says(text: string): Line {
+  return () => ({ text });
+}
+
+/** The model calls a tool of the CLI. */
+export function callsTool(name: string, args: object): Line {
+  return () => ({ functionCall: { name, args } });
 }
 
 /** The model calls an agent by name. */

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CardKey, generateCardKey, publicKeySet, signCard } from "@convoke/protocol";
+import { defineAgent } from "@convoke/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { serve } from "../host/serve-agent.ts";
 import { json, pagesV03, pagesV1, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
 import { serveDemo } from "./testing/serve-demo.suite.ts";
 
@@ -35,6 +37,21 @@ Skills
   Greet: Says hello.
     "Ann"
 `);
+});
+
+test("the card at the root of a server with several agents is followed by their addresses", async () => {
+  const agent = (name: string) => defineAgent({ name, description: "Greets.", run: () => "hi" });
+  await using server = await serve([agent("Ann"), agent("Bob")], { port: 0, data: "memory" });
+
+  const root = await runCli(["card", server.url]);
+  const below = await runCli(["card", `${server.url}agents/bob`]);
+
+  expect(root.stdout).toMatch(/^Ann /);
+  expect(root.stdout).toMatch(
+    new RegExp(`\nAgents of this server\n  ${server.url}agents/ann\n  ${server.url}agents/bob\n$`),
+  );
+  expect(below.stdout).toMatch(/^Bob /);
+  expect(below.stdout).not.toContain("Agents of this server");
 });
 
 test("the card of an agent that this client cannot call is still shown", async () => {

@@ -1,4 +1,5 @@
 import { type DiscoveredCard, discover } from "@convoke/client";
+import { createEgress, createEgressFetch } from "@convoke/egress";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
@@ -50,11 +51,38 @@ async function card(context: CommandContext): Promise<number> {
     io.stdout(flag("json") ? `${printableJson(facts)}\n` : describeSignature(facts));
     return EXIT.done.code;
   }
-  const text = flag("json")
-    ? `${printableJson(discovered.card, 2)}\n`
-    : describeCard(discovered.card, coloursFor(io, "stdout"));
-  io.stdout(text);
+  if (flag("json")) {
+    io.stdout(`${printableJson(discovered.card, 2)}\n`);
+    return EXIT.done.code;
+  }
+  io.stdout(describeCard(discovered.card, coloursFor(io, "stdout")));
+  io.stdout(await describeOthers(context));
   return EXIT.done.code;
+}
+
+const OTHERS_TIMEOUT_MS = 2000;
+
+/** The agents of a server of Convoke that has several; empty for any other server, and at the path of an agent. */
+async function describeOthers(context: CommandContext): Promise<string> {
+  const { io } = context;
+  const url = new URL(readUrl(context));
+  if (url.pathname !== "/") return "";
+  const egress = createEgress({ trusted: [url.href] });
+  try {
+    const fetch = createEgressFetch(egress);
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(OTHERS_TIMEOUT_MS)]);
+    const response = await fetch(new URL("/.well-known/agents.json", url), { signal });
+    const agents = listField((await response.json()) as unknown, "agents");
+    if (agents.length < 2) return "";
+    const { bold } = coloursFor(io, "stdout");
+    const lines = agents.map((agent) => `  ${oneLine(textField(agent, "url"))}`);
+    return `\n${[bold("Agents of this server"), ...lines].join("\n")}\n`;
+  } catch {
+    // Few servers have such a list.
+    return "";
+  } finally {
+    egress.close();
+  }
 }
 
 /** Reads only the card if that is enough: then it also works for agents that this client cannot call. */

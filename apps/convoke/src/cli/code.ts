@@ -98,7 +98,7 @@ async function code(context: CommandContext): Promise<number> {
     const { agent, workspace, data, config } = await openCoder(context, { isForUser: isChat });
     const flags = {
       command: "code",
-      file: positionals[0],
+      files: positionals.slice(0, 1),
       port: context.text("port"),
       data,
       started: io.started,

@@ -6,9 +6,9 @@ const DEFAULT_FILE = "agent.ts";
 
 export const devCommand: Command = {
   name: "dev",
-  summary: "Serve an agent and reload it whenever its sources change",
-  usage: "[file] [options]",
-  examples: ["convoke dev", "convoke dev agent.ts --port 4000"],
+  summary: "Serve one or several agents and reload them whenever their sources change",
+  usage: "[file or folder ...] [options]",
+  examples: ["convoke dev", "convoke dev agent.ts --port 4000", "convoke dev greeter.ts poet.ts"],
   options: SERVE_OPTIONS,
   environment: {
     ...SERVE_ENVIRONMENT,
@@ -24,24 +24,22 @@ a restart of the server, and clients that stream reconnect and miss nothing.`,
 /** The command runs twice: the process that the user started supervises the one that serves. */
 async function dev(context: CommandContext): Promise<number> {
   const { io, positionals } = context;
-  const [file = DEFAULT_FILE] = positionals;
-  if (positionals.length > 1) {
-    throw new UsageError(`One agent, not ${positionals.length} (${positionals.join(", ")}).`);
-  }
+  const files = positionals.length === 0 ? [DEFAULT_FILE] : positionals;
   if (positionals.length === 0 && !existsSync(DEFAULT_FILE)) {
     throw new UsageError(`There is no ${DEFAULT_FILE} here: name the file of your agent.`);
   }
   const { isDevServer, runDevServer } = await import("../dev/dev-server.ts");
   if (isDevServer(io.env)) {
-    return orNotStarted(io, () => runDevServer({ file, ...readServeOptions(context) }));
+    return orNotStarted(io, () => runDevServer({ files, ...readServeOptions(context) }));
   }
-  const { agentPath } = await import("../host/load-agent.ts");
+  const { agentFiles, agentPath } = await import("../host/load-agent.ts");
   const { Supervisor } = await import("../dev/supervisor.ts");
   const args = Object.keys(SERVE_OPTIONS).flatMap((option) => {
     const value = context.text(option);
     return value === undefined ? [] : [`--${option}`, value];
   });
-  return orNotStarted(io, () =>
-    new Supervisor(realpathSync(agentPath(file)), ["dev", file, ...args], io).run(),
-  );
+  return orNotStarted(io, () => {
+    const sources = agentFiles(files).map((file) => realpathSync(agentPath(file)));
+    return new Supervisor(sources, ["dev", ...files, ...args], io).run();
+  });
 }

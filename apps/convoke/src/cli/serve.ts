@@ -1,10 +1,4 @@
-import {
-  type Command,
-  type CommandContext,
-  type CommandIo,
-  EXIT,
-  UsageError,
-} from "../terminal/command.ts";
+import { type Command, type CommandContext, type CommandIo, EXIT } from "../terminal/command.ts";
 import type { ServeRequest } from "../host/run-server.ts";
 import { asStarted } from "../terminal/invocation.ts";
 
@@ -24,6 +18,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_LIMITS: "Limits for callers and agents, for example parts=10,openTasks=5",
   CONVOKE_RATE_LIMIT: "Requests of each caller, for example write=100/min,login=off",
   CONVOKE_METRICS: "1 to serve /metrics, 0 not to (1 on loopback)",
+  CONVOKE_READ_API: "1 to serve logs of tasks and the feed, 0 not to (1 on loopback)",
   CONVOKE_KEEP_DAYS: "Days to keep a finished task (30)",
   CONVOKE_KEEP_TASKS: "Number of finished tasks to keep (100000, or 1000 in memory)",
   CONVOKE_PUSH_ALLOW:
@@ -56,7 +51,7 @@ export const SERVE_OPTIONS: Command["options"] = {
   data: {
     type: "string",
     value: "<folder>",
-    help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id>)',
+    help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id> or .convoke/host)',
   },
   config: {
     type: "string",
@@ -67,17 +62,22 @@ export const SERVE_OPTIONS: Command["options"] = {
 
 export const serveCommand: Command = {
   name: "serve",
-  summary: "Serve an agent, or the built-in demo",
-  usage: "[file] [options]",
+  summary: "Serve one or several agents, or the built-in demo",
+  usage: "[file or folder ...] [options]",
   examples: [
     "convoke serve",
     "convoke serve agent.ts --port 4000",
     "convoke serve agent.ts --data /var/lib/my-agent",
+    "convoke serve greeter.ts poet.ts",
+    "convoke serve agents/",
     "CONVOKE_TOKEN=secret BIND_HOST=0.0.0.0 convoke serve agent.ts",
   ],
   options: SERVE_OPTIONS,
   environment: SERVE_ENVIRONMENT,
-  more: `These variables, and those of your agent, can also be in a file .env in the current folder;
+  more: `Several agents share the port: each is at /agents/<id>, and the first one also at the root. Of a
+folder every .ts or .js file is an agent, except tests and files whose names begin with a dot.
+
+These variables, and those of your agent, can also be in a file .env in the current folder;
 variables that are already set take precedence.
 
 To reload whenever a source changes: convoke dev agent.ts`,
@@ -87,18 +87,13 @@ To reload whenever a source changes: convoke dev agent.ts`,
 /** Serves until it is stopped by a signal. */
 async function serve(context: CommandContext): Promise<number> {
   const { io, positionals } = context;
-  if (positionals.length > 1) {
-    throw new UsageError(
-      `One agent per server is supported, not ${positionals.length} (${positionals.join(", ")}): start a server for each, with its own --port and --data.`,
-    );
-  }
   // Loaded on demand, so that other commands start faster.
   const { runServer } = await import("../host/run-server.ts");
-  return orNotStarted(io, () => runServer({ file: positionals[0], ...readServeOptions(context) }));
+  return orNotStarted(io, () => runServer({ files: positionals, ...readServeOptions(context) }));
 }
 
 /** The options of a server on the command line. */
-export function readServeOptions({ io, text }: CommandContext): Omit<ServeRequest, "file"> {
+export function readServeOptions({ io, text }: CommandContext): Omit<ServeRequest, "files"> {
   return { port: text("port"), data: text("data"), config: text("config"), io };
 }
 

@@ -1,6 +1,6 @@
-import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
-import { createEgress } from "@convoke/egress";
-import { type HttpAnswer, readText } from "@convoke/egress/http";
+import { ClientError, ERRORS, RemoteError, SseDecoder } from "@convoke/protocol";
+import { type Egress, createEgress } from "@convoke/egress";
+import { type HttpAnswer, readText, unreachable } from "@convoke/egress/http";
 import { readUrl } from "./agent-options.ts";
 import type { CommandContext } from "../terminal/command.ts";
 import { readAuth, toRequestParts } from "./auth.ts";
@@ -17,45 +17,100 @@ interface ServerQuestion {
   readonly about: string;
 }
 
-/**
- * One request to the admin API of a Convoke server, which is not part of A2A. Redirects to other
- * origins are not followed, so credentials are sent only to the given address.
- */
+/** One request to the admin API of a Convoke server. */
 export async function askServer(
   context: CommandContext,
-  { path, query: asked, body, method, about }: ServerQuestion,
+  question: ServerQuestion,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { signal } = context.io;
-  const given = readUrl(context);
-  const base = baseOf(given);
-  const { headers, query } = await toRequestParts(await readAuth(context), given);
-  const url = new URL(`${base}${path}`);
-  for (const [name, values] of Object.entries({ ...asked, ...query }))
-    for (const value of [values].flat()) url.searchParams.append(name, value);
-  return request({ url: url.href, headers, body, method, signal, about });
+  const server = await openServer(context);
+  try {
+    return await server.ask(question);
+  } finally {
+    server.close();
+  }
 }
 
-async function request({
-  url,
-  headers,
-  body,
-  method,
-  signal,
-  about,
-}: {
-  readonly url: string;
+/** The admin API of the server at the given address. May prompt for a password. */
+export async function openServer(context: CommandContext): Promise<ServerApi> {
+  const given = readUrl(context);
+  const { headers, query } = await toRequestParts(await readAuth(context), given);
+  return new ServerApi({ base: baseOf(given), headers, query, signal: context.io.signal });
+}
+
+interface ServerApiOptions {
+  readonly base: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: object | undefined;
-  readonly method: ServerQuestion["method"];
+  /** The part of the query that identifies the caller. */
+  readonly query: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  readonly about: string;
-}): Promise<Readonly<Record<string, unknown>>> {
-  const egress = createEgress({ trusted: [url] });
-  try {
-    const answer = await egress.request({
-      url,
+}
+
+/**
+ * The admin API of a Convoke server, which is not part of A2A. Redirects to other origins are not
+ * followed, so credentials are sent only to the given address.
+ */
+export class ServerApi {
+  readonly #options: ServerApiOptions;
+  readonly #egress: Egress;
+
+  constructor(options: ServerApiOptions) {
+    this.#options = options;
+    this.#egress = createEgress({ trusted: [options.base] });
+  }
+
+  async ask(question: ServerQuestion): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.#request(question, { Accept: "application/json" });
+    const text = await readText(answer, this.#options.signal);
+    if (answer.status !== 200) throw refusal(answer, text, question.about);
+    return objectField({ answer: parsed(text) }, "answer");
+  }
+
+  /** Server-sent events, each parsed as JSON. Returns "over" if there are no more to come. */
+  async *events(
+    question: ServerQuestion,
+    lastEventId: string | undefined,
+  ): AsyncGenerator<unknown, "over" | "cut"> {
+    const { signal } = this.#options;
+    const answer = await this.#request(question, {
+      Accept: "text/event-stream",
+      ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }),
+    });
+    if (answer.status === 204) return "over";
+    if (answer.status !== 200) {
+      throw refusal(answer, await readText(answer, signal), question.about);
+    }
+    const decoder = new SseDecoder();
+    const bytes = new TextDecoder();
+    try {
+      for await (const piece of answer.body) {
+        for (const { event, data } of decoder.push(bytes.decode(piece, { stream: true }))) {
+          if (event === "error") throw refusal(answer, data, question.about);
+          yield parsed(data);
+        }
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof RemoteError || error instanceof ClientError) throw error;
+      throw unreachable(`the connection to ${answer.url} was lost`, error);
+    }
+    return "cut";
+  }
+
+  close(): void {
+    this.#egress.close();
+  }
+
+  #request(question: ServerQuestion, accept: Record<string, string>): Promise<HttpAnswer> {
+    const { base, headers, query, signal } = this.#options;
+    const { path, query: asked, body, method } = question;
+    const url = new URL(`${base}${path}`);
+    for (const [name, values] of Object.entries({ ...asked, ...query })) {
+      for (const value of [values].flat()) url.searchParams.append(name, value);
+    }
+    return this.#egress.request({
+      url: url.href,
       headers: {
-        Accept: "application/json",
+        ...accept,
         ...(body !== undefined && { "Content-Type": "application/json" }),
         ...headers,
       },
@@ -63,11 +118,6 @@ async function request({
       ...(method && { method }),
       signal,
     });
-    const text = await readText(answer, signal);
-    if (answer.status !== 200) throw refusal(answer, text, about);
-    return objectField({ answer: parsed(text) }, "answer");
-  } finally {
-    egress.close();
   }
 }
 

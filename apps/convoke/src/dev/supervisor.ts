@@ -10,7 +10,7 @@ import { SourceWatcher } from "./source-watcher.ts";
  * one still serves; then the old one stops, and the new one takes over its port and its tasks.
  */
 export class Supervisor {
-  readonly #agent: string;
+  readonly #agents: readonly string[];
   readonly #args: readonly string[];
   readonly #io: CommandIo;
   readonly #sources = new SourceWatcher();
@@ -21,9 +21,9 @@ export class Supervisor {
   #serving: ServerProcess | undefined;
   #loading: ServerProcess | undefined;
 
-  /** `agent` is the real path of the agent's file, and `args` are those of `convoke`. */
-  constructor(agent: string, args: readonly string[], io: CommandIo) {
-    this.#agent = agent;
+  /** `agents` are the real paths of the agents' files, and `args` are those of `convoke`. */
+  constructor(agents: readonly string[], args: readonly string[], io: CommandIo) {
+    this.#agents = agents;
     this.#args = args;
     this.#io = io;
     const aborted = io.signal.aborted ? Promise.resolve() : once(io.signal, "abort");
@@ -77,7 +77,7 @@ export class Supervisor {
   #explainEnd(ended: ServerProcess, code: number): void {
     if (this.#serving === ended) this.#serving = undefined;
     // The reason is not in the sources: for example, the port is in use.
-    const isHopeless = ended.isLoaded || !this.#sources.has(this.#agent);
+    const isHopeless = ended.isLoaded || !this.#agents.some((agent) => this.#sources.has(agent));
     if (this.#port === undefined && isHopeless) return this.#failed.resolve(code);
     const old = this.#serving === undefined ? "" : "The previous version keeps running. ";
     this.#io.stderr(`${old}Waiting for a change of the sources.\n`);

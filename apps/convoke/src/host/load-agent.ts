@@ -1,5 +1,5 @@
-import { existsSync, statSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Agent } from "@convoke/protocol";
 import { StartError } from "./config.ts";
@@ -87,6 +87,31 @@ export async function loadAgent(file: string | undefined): Promise<Agent> {
   throw new StartError(
     `${file} must export an agent: export default defineAgent({ name, description, run })`,
   );
+}
+
+/** The demo agent, the agent of one file, or a list: those of several files, or of a folder. */
+export async function loadAgents(paths: readonly string[]): Promise<Agent | readonly Agent[]> {
+  const [first, ...others] = paths;
+  if (first === undefined) return demoAgent;
+  if (others.length === 0 && !isFolder(first)) return loadAgent(first);
+  return Promise.all(agentFiles(paths).map((file) => loadAgent(file)));
+}
+
+/** Files of a folder that are agents. Others, such as tests and shared code, are in folders below or named otherwise. */
+const AGENT_FILE = /^(?!.*\.(?:test|spec|config|d)\.)[^.].*\.[cm]?[jt]s$/;
+
+/** The files of the agents that paths name: files, and the files in folders, by name. */
+export function agentFiles(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => {
+    if (!isFolder(path)) return [path];
+    const files = readdirSync(path).filter((name) => AGENT_FILE.test(name));
+    if (files.length === 0) throw new StartError(`There is no agent in the folder ${path}.`);
+    return files.toSorted().map((name) => join(path, name));
+  });
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The absolute path of an agent's file, which must exist. */

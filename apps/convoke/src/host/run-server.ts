@@ -3,15 +3,20 @@ import type { Agent } from "@convoke/protocol";
 import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadConfig } from "./config.ts";
-import { loadAgent } from "./load-agent.ts";
+import { loadAgents } from "./load-agent.ts";
 import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from "./settings.ts";
 import { type ServeFlags, explainFatal, explainStart } from "./start-problems.ts";
-import { relative, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { agentKey } from "@convoke/engine";
+import { HOST_FOLDER, defaultFolderOf } from "@convoke/runtime/agent-data";
+import { quoted } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
 import { isLoopback } from "../credentials/environment.ts";
 
 export interface ServeRequest {
-  readonly file: string | undefined;
+  /** The files and folders of the agents. None for the demo. */
+  readonly files: readonly string[];
   readonly port: string | undefined;
   readonly data: string | undefined;
   /** The file with the configuration. */
@@ -32,29 +37,31 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { file, port, data, config, io, handover } = request;
+  const { files, port, data, config, io, handover } = request;
   loadEnvFile();
   const command = handover === undefined ? "serve" : "dev";
-  const flags = { command, file, port, data, started: io.started } as const;
+  const flags = { command, files, port, data, started: io.started } as const;
   const settings = readSettings(flags, io.env, await loadConfig(config));
-  const agent = await loadAgent(file);
+  const agent = await loadAgents(files);
   await handover?.loaded();
+  const left = Array.isArray(agent) && settings.data === undefined ? earlierData(agent) : [];
   const server = await startServer({ agent, settings, flags, io });
   handover?.listening(server.port);
   const isReload = handover?.isReload === true;
-  io.stdout(
-    isReload
-      ? `${agent.info.name} is reloaded.\n`
-      : banner({
-          name: agent.info.name,
-          program: io.started.program,
-          url: server.url,
-          folder: server.folder,
-          recovered: server.recovered,
-          isDemo: file === undefined,
-          needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
-        }),
-  );
+  const facts = {
+    server,
+    program: io.started.program,
+    isDemo: files.length === 0,
+    isSeveral: Array.isArray(agent),
+    needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
+  };
+  io.stdout(isReload ? reloaded(server) : banner(facts));
+  for (const { id, folder } of left) {
+    io.stdout(`
+The tasks that ${id} had as the only agent are in ${folder}. To serve all agents with these
+tasks, stop this server and start it with --data ${quoted(folder)}
+`);
+  }
   await stopOnSignal(server, { ...settings, isQuiet: handover !== undefined }, io);
 }
 
@@ -87,7 +94,7 @@ function announceStop(drainMs: number, io: CommandIo): () => void {
 }
 
 interface Start {
-  readonly agent: Agent;
+  readonly agent: Agent | readonly Agent[];
   readonly settings: ServeSettings & ServerConfig;
   readonly flags: ServeFlags;
   readonly io: CommandIo;
@@ -97,12 +104,13 @@ interface Start {
 export async function startServer({ agent, settings, flags, io }: Start): Promise<AgentServer> {
   const { logLevel, logFormat, drainMs: _, ...options } = settings;
   const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
-  const { file, command } = flags;
+  const { files: [file] = [], command } = flags;
+  const isOne = !Array.isArray(agent) && file !== undefined;
   try {
     return await serve(agent, {
       ...options,
       // The file of the coding agent is a workspace, which is not what identifies it.
-      ...(file !== undefined && command !== "code" && { source: resolve(file) }),
+      ...(isOne && command !== "code" && { source: resolve(file) }),
       logger: createLogger({ level: logLevel, isForPeople }, io.stderr),
       onFatal: (error) => {
         io.stderr(`${explainFatal(error)}\n`);
@@ -114,21 +122,39 @@ export async function startServer({ agent, settings, flags, io }: Start): Promis
   }
 }
 
+/** Data folders that agents used alone, if they share a folder now for the first time. */
+function earlierData(
+  agents: readonly Agent[],
+): readonly { readonly id: string; readonly folder: string }[] {
+  if (existsSync(join(HOST_FOLDER, "tasks.db"))) return [];
+  return agents.flatMap((agent) => {
+    const { id } = agentKey(agent);
+    const folder = defaultFolderOf(id);
+    return existsSync(join(folder, "tasks.db")) ? [{ id, folder: fromHere(folder) }] : [];
+  });
+}
+
+function fromHere(folder: string): string {
+  return relative(process.cwd(), folder) || ".";
+}
+
+function reloaded({ agents }: AgentServer): string {
+  const names = Array.from(agents, ({ name }) => oneLine(name));
+  return `${names.join(", ")} ${names.length === 1 ? "is" : "are"} reloaded.\n`;
+}
+
 /** The text that is printed when the server is ready: its address and what to try next. */
 function banner(facts: {
-  readonly name: string;
+  readonly server: AgentServer;
   readonly program: string;
-  readonly url: string;
-  /** Absent if nothing is stored on disk. */
-  readonly folder: string | undefined;
-  /** What happened to the unfinished tasks of the last run. */
-  readonly recovered: AgentServer["recovered"];
   readonly isDemo: boolean;
+  readonly isSeveral: boolean;
   readonly needsToken: boolean;
 }): string {
-  const { name, program, url, folder, recovered, isDemo, needsToken } = facts;
+  const { server, program, isDemo, isSeveral, needsToken } = facts;
+  const { url, folder, recovered } = server;
   const base = url.replace(/\/$/, "");
-  const path = folder === undefined ? undefined : relative(process.cwd(), folder) || ".";
+  const path = folder === undefined ? undefined : fromHere(folder);
   const where = path === undefined ? "in memory, lost when the server stops" : `${path} (SQLite)`;
   // CONVOKE_TOKEN is sent only to this machine and to CONVOKE_URL.
   const place = isLoopback(url) ? "" : `CONVOKE_URL=${base} `;
@@ -145,15 +171,31 @@ function banner(facts: {
       `  Others   ${tasks} unfinished of the agent ${oneLine(agent, 60)}, left alone. To end them, stop this server and run:
            npx convoke tasks end --data ${path} --agent ${agentId}\n`,
   );
-  return `${name} is ready.
+  const [tried = base] = isSeveral
+    ? Array.from(server.agents, ({ id }) => `${base}/agents/${id}`)
+    : [];
+  return `${readyLine(server)}
 
-  Card     ${base}/.well-known/agent-card.json
-  Tasks    ${where}
+${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}  Tasks    ${where}
 ${left}${foreign.join("")}
 Try in another terminal:
 
-${tries.map((line) => `  ${token}${program} ${line.replace("URL", base)}`).join("\n")}
+${tries.map((line) => `  ${token}${program} ${line.replace("URL", tried)}`).join("\n")}
 
 Press Ctrl+C to stop.
 `;
+}
+
+function readyLine({ agents }: AgentServer): string {
+  const names = Array.from(agents, ({ name }) => name);
+  return names.length === 1 ? `${names[0]} is ready.` : `${names.length} agents are ready.`;
+}
+
+/** One line for each agent, and where they are listed. */
+function agentLines({ agents }: AgentServer, base: string): string {
+  const lines = Array.from(agents, ({ id, isDefault }) => {
+    const also = isDefault ? `, also at ${base}` : "";
+    return `  Agent    ${base}/agents/${id}${also}\n`;
+  });
+  return `${lines.join("")}  List     ${base}/.well-known/agents.json\n`;
 }

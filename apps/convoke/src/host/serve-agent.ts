@@ -3,6 +3,7 @@ import {
   type AgentDataOptions,
   openAgentData,
   openHostData,
+  registerAgent,
   retentionFor,
 } from "@convoke/runtime/agent-data";
 import {
@@ -57,7 +58,8 @@ export async function serve(
     },
   });
   const { id: agentId } = [...server.agents].find(({ isDefault }) => isDefault)!;
-  return { ...server, agentId, ...(folder !== undefined && { folder }) };
+  const running = registered(agent, server);
+  return { ...running, agentId, ...(folder !== undefined && { folder }) };
 }
 
 /** Several agents share one storage; a single agent has its own. */
@@ -83,18 +85,32 @@ export interface MountAgentOptions
   extends Partial<Omit<MountOptions, "openBackend">>, StorageOptions {}
 
 /** Mounts one or several agents in an app that has its own port, with their tasks in SQLite. */
-export function mount(
+export async function mount(
   agent: Agent | readonly Agent[],
   options: MountAgentOptions = {},
 ): Promise<Mounted> {
   const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
   const storage = { data, onFatal, source, logger, tracing: rest.tracing };
-  return mountOn(agent, {
+  const mounted = await mountOn(agent, {
     ...rest,
     logger,
     retention: retentionFor(data, rest.retention),
     openBackend: (metrics) => openStorage(agent, { ...storage, metrics }),
   });
+  return registered(agent, mounted);
+}
+
+/** Lists the agents on the card of this process until they are closed. */
+function registered<Running extends Mounted | Server>(
+  agent: Agent | readonly Agent[],
+  running: Running,
+): Running {
+  const unregister = (isList(agent) ? agent : [agent]).map(registerAgent);
+  const close: Running["close"] = async (options) => {
+    for (const leave of unregister) leave();
+    await running.close(options);
+  };
+  return { ...running, close, [Symbol.asyncDispose]: () => close() };
 }
 
 /** Logs warnings and errors to stderr. */

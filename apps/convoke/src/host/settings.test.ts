@@ -42,7 +42,7 @@ test("the environment switches the registry on or off, and replaces what it may 
   });
 });
 
-test("the card, streaming, strictness and metrics come from the environment", () => {
+test("the card, streaming, strictness, metrics and the read API come from the environment", () => {
   const env = {
     CONVOKE_CARD_FORM: "v1",
     CONVOKE_CARD_BINDINGS: "grpc, http+json",
@@ -50,6 +50,7 @@ test("the card, streaming, strictness and metrics come from the environment", ()
     CONVOKE_STREAMING: "0",
     CONVOKE_STRICT: "1",
     CONVOKE_METRICS: "0",
+    CONVOKE_READ_API: "1",
   };
 
   expect(readSettings({}, env)).toMatchObject({
@@ -57,8 +58,10 @@ test("the card, streaming, strictness and metrics come from the environment", ()
     streaming: false,
     strict: true,
     metrics: false,
+    readApi: true,
   });
   expect(readSettings({}, {})).not.toHaveProperty("metrics");
+  expect(readSettings({}, {})).not.toHaveProperty("readApi");
   expect(readSettings({}, {})).toMatchObject({ card: {}, streaming: true, strict: false });
 });
 

@@ -2,6 +2,7 @@ import {
   type Authenticator,
   type CardOptions,
   type CorsOptions,
+  type InboundOptions,
   KeyFileError,
   type RateLimitOptions,
   apiKeys,
@@ -24,7 +25,7 @@ import { didYouMean } from "../terminal/command-line.ts";
 import { createEgress } from "@convoke/egress";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { readFileSync } from "node:fs";
-import type { AgentInfo, CardKey } from "@convoke/protocol";
+import { type AgentInfo, type CardKey, readA2AEnvironment } from "@convoke/protocol";
 import { isLoopbackHost, isObject } from "@convoke/protocol/internal";
 
 /** How log lines are written. "auto" is for people on a terminal and JSON elsewhere. */
@@ -48,6 +49,9 @@ export interface ServeSettings {
   readonly rateLimits: RateLimitOptions | false;
   /** Absent for the default, which depends on `host`. */
   readonly metrics?: boolean;
+  /** Absent for the default, which depends on `host`. */
+  readonly readApi?: boolean;
+  readonly inbound: InboundOptions;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
   readonly card: CardOptions;
@@ -90,6 +94,10 @@ export function readSettings(
     ...(env["CONVOKE_METRICS"] && {
       metrics: readSwitch("CONVOKE_METRICS", env["CONVOKE_METRICS"]),
     }),
+    ...(env["CONVOKE_READ_API"] && {
+      readApi: readSwitch("CONVOKE_READ_API", env["CONVOKE_READ_API"]),
+    }),
+    inbound: { perMinute: readA2AEnvironment(env).inboundPerMinute },
     push: readPush(env),
     ...readRegistry(env, config.registry),
     retention: readRetention(env),
@@ -333,7 +341,10 @@ export function readCard(env: Readonly<Record<string, string | undefined>>): Car
   const form = env["CONVOKE_CARD_FORM"] || undefined;
   const grpcUrl = env["CONVOKE_GRPC_URL"] || undefined;
   const bindings = commaList(env["CONVOKE_CARD_BINDINGS"]);
+  const { provider, documentationUrl } = readA2AEnvironment(env);
   return {
+    ...(provider && { provider }),
+    ...(documentationUrl !== undefined && { documentationUrl }),
     ...(form !== undefined && { form: oneOf("CONVOKE_CARD_FORM", form, FORMS) }),
     ...(bindings.length > 0 && {
       bindings: bindings.map((one) => oneOf("CONVOKE_CARD_BINDINGS", one, BINDINGS)),

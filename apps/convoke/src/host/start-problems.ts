@@ -10,7 +10,8 @@ import { StartError } from "./config.ts";
 export interface ServeFlags {
   /** The command that serves, for hints. Default `serve`. */
   readonly command?: "serve" | "dev" | "code";
-  readonly file?: string | undefined;
+  /** The files and folders of the agents. */
+  readonly files?: readonly string[];
   readonly port?: string | undefined;
   readonly data?: string | undefined;
   /** How the program was started, for hints. */
@@ -19,7 +20,7 @@ export interface ServeFlags {
 
 /** The command line that starts the same server with other settings; `asStarted` names the program. */
 function startLine(flags: ServeFlags, change: { env?: string; port?: number }): string {
-  const { command = "serve", file, data, started } = flags;
+  const { command = "serve", files = [], data, started } = flags;
   const port = change.port === undefined ? flags.port : String(change.port);
   const env = change.env === undefined ? "" : `${change.env} `;
   // The last flag counts, so a script that sets the port itself is corrected too.
@@ -27,7 +28,7 @@ function startLine(flags: ServeFlags, change: { env?: string; port?: number }): 
   if (started?.script !== undefined) return `${env}${started.script}${more}`;
   const words = [
     command,
-    ...(file === undefined ? [] : [file]),
+    ...files,
     ...(port === undefined ? [] : ["--port", port]),
     ...(data === undefined ? [] : ["--data", data]),
   ];

@@ -1,5 +1,6 @@
 // Tools for testing agents.
 export { type Answer, type SayOptions, say } from "./say.ts";
+export { ReplayError } from "./player.ts";
 
 // Scripted models, instead of providers that cost money.
 export {

@@ -14,6 +14,11 @@ import {
   userMessage,
 } from "@convoke/protocol";
 
+import { withTape } from "@convoke/runtime/testing";
+import { Player } from "./player.ts";
+import { Recorder } from "./recorder.ts";
+import { readRecording, secretsOf } from "./recording.ts";
+
 /** The answer of an agent. */
 export interface Answer<Output = unknown> {
   /** The text of the answer. If the agent waits for its caller, the text of its question. */
@@ -30,6 +35,20 @@ export interface Answer<Output = unknown> {
 export interface SayOptions {
   /** Answers to the questions of the agent, in order. If none is left, `say` resolves with the question. */
   readonly answers?: readonly string[];
+  /**
+   * Writes everything that the models and tools answer to this file, for `replay`. Secrets are
+   * masked: those that the agent asked for as sensitive, the values of environment variables whose
+   * names end in KEY, TOKEN, SECRET, PASSWORD or CREDENTIALS, and `secrets`.
+   */
+  readonly record?: string;
+  /**
+   * Answers from a file that `record` or `convoke record` wrote: no model is asked, no tool runs, and
+   * nothing is sent. Rejects with a `ReplayError`, which has the difference, if the agent asks for
+   * something else, or for less.
+   */
+  readonly replay?: string;
+  /** Further texts that are masked in a recording. Use the same ones to replay it. Default none. */
+  readonly secrets?: readonly string[];
 }
 
 /**
@@ -40,6 +59,29 @@ export async function say<Output = unknown>(
   agent: Agent,
   text: string,
   options: SayOptions = {},
+): Promise<Answer<Output>> {
+  const { record, replay, secrets: given = [] } = options;
+  if (record === undefined && replay === undefined) return exchange(agent, text, options);
+  if (record !== undefined && replay !== undefined) {
+    throw new TypeError("say takes either record or replay, not both");
+  }
+  const secrets = secretsOf(given);
+  if (record !== undefined) {
+    const recorder = new Recorder(secrets);
+    const answer = await withTape(recorder, () => exchange<Output>(agent, text, options));
+    await recorder.save(record);
+    return answer;
+  }
+  const player = new Player(replay!, await readRecording(replay!), secrets);
+  const answer = await withTape(player, () => exchange<Output>(agent, text, options));
+  player.finish();
+  return answer;
+}
+
+async function exchange<Output>(
+  agent: Agent,
+  text: string,
+  options: SayOptions,
 ): Promise<Answer<Output>> {
   const logger = createJsonLogger("error", (line) => process.stderr.write(line));
   const started = await startEngine({

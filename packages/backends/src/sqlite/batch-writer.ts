@@ -182,14 +182,14 @@ class RetentionWriter {
     ].map((sql) => db.prepare(sql));
     this.#findEnded = db.prepare("SELECT n FROM tasks WHERE task_id = ? AND ended = 1");
     this.#lastSegment = db.prepare(
-      "SELECT first, last, body FROM segments WHERE task = ? ORDER BY last DESC LIMIT 1",
+      "SELECT last FROM segments WHERE task = ? ORDER BY last DESC LIMIT 1",
     );
     this.#segments = db.prepare(
-      "SELECT first, last, body FROM segments WHERE task = ? ORDER BY last",
+      "SELECT first, last, body, at FROM segments WHERE task = ? ORDER BY last",
     );
     this.#dropSegments = db.prepare("DELETE FROM segments WHERE task = ?");
     this.#putSegment = db.prepare(
-      "INSERT INTO segments (task, first, last, body) VALUES (?, ?, ?, ?)",
+      "INSERT INTO segments (task, first, last, body, at) VALUES (?, ?, ?, ?, ?)",
     );
     this.#putSnapshot = db.prepare(
       "INSERT OR REPLACE INTO snapshots (task, seq, json) VALUES (?, ?, ?)",
@@ -218,7 +218,7 @@ class RetentionWriter {
     this.#parts.steps.flush();
     const task = this.#findEnded.get(taskId) as { readonly n: number } | undefined;
     if (task === undefined || this.#parts.pushes.hasUndelivered(taskId)) return false;
-    const segment = this.#lastSegment.get(task.n) as Segment | undefined;
+    const segment = this.#lastSegment.get(task.n) as Pick<Segment, "last"> | undefined;
     if (snapshot.seq !== (segment?.last ?? 0)) return false;
     if (segment !== undefined) this.#keepEvents(task.n, new Set(keep).add(segment.last));
     this.#putSnapshot.run(task.n, snapshot.seq, snapshot.json);
@@ -242,15 +242,15 @@ class RetentionWriter {
 
   /** Rewrites a log with one segment for each event that is kept. */
   #keepEvents(n: number, seqs: ReadonlySet<Seq>): void {
-    const kept: (readonly [Seq, string])[] = [];
+    const kept: (readonly [seq: Seq, line: string, at: number | null])[] = [];
     for (const row of this.#segments.iterate(n)) {
-      const { first, body } = row as unknown as Segment;
+      const { first, body, at } = row as unknown as Segment;
       for (const [index, line] of unpackLines(body).entries()) {
-        if (seqs.has(first + index)) kept.push([first + index, line]);
+        if (seqs.has(first + index)) kept.push([first + index, line, at]);
       }
     }
     this.#dropSegments.run(n);
-    for (const [seq, line] of kept) this.#putSegment.run(n, seq, seq, line);
+    for (const [seq, line, at] of kept) this.#putSegment.run(n, seq, seq, line, at);
   }
 }
 
@@ -267,4 +267,5 @@ interface Segment {
   readonly first: Seq;
   readonly last: Seq;
   readonly body: string;
+  readonly at: number | null;
 }

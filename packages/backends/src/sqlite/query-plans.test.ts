@@ -113,6 +113,7 @@ const OF_ANN = { owner: "ann", limit: 9 };
 const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: Backend["tasks"]) => Promise<unknown>>> =
   {
     get: (tasks) => tasks.get("t"),
+    record: (tasks) => tasks.record("t"),
     list: (tasks) => Promise.all(lists().map((query) => tasks.list(query))),
     ofContext: async (tasks) => {
       const context = { ...OF_ANN, contextId: "c", before: { createdAt: 9, taskId: "t" } };

@@ -116,6 +116,11 @@ test("a database of version 1 is upgraded with all its data", async () => {
     digest: "d1",
   });
   expect(await backend.commit({ ...step, wakeAt: 4000 })).toEqual({ kind: "committed", head: 4 });
+  // Events of earlier versions have no commit time.
+  expect((await backend.read("t1", 2, 9)).map(({ at }) => at)).toEqual([
+    undefined,
+    expect.any(Number),
+  ]);
   expect(await backend.tasks.waking(9)).toEqual([
     { ...record, head: 4, state: "working", statusAt: 3000, wakeAt: 4000 },
   ]);

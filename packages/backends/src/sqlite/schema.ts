@@ -35,6 +35,7 @@ import type { DatabaseSync } from "node:sqlite";
  * - `agent_id` is null for tasks of versions in which agents had only a name. `tasks_by_agent`
  *   serves the lists of one of several agents; a context is small, so its tasks are filtered
  *   by agent. Other tables have an empty text instead of null, which a primary key cannot have.
+ * - `segments.at` is when the transaction was written, and null in segments of versions without it.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -162,6 +163,9 @@ export const MIGRATIONS: readonly string[] = [
     SELECT owner, context, '', at FROM pruned_contexts;
   DROP TABLE pruned_contexts;
   CREATE INDEX expired_contexts_by_time ON expired_contexts (at);
+  `,
+  `
+  ALTER TABLE segments ADD COLUMN at INTEGER;
   `,
 ];
 

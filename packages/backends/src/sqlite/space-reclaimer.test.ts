@@ -39,7 +39,7 @@ test("the file shrinks after logs were compacted", async () => {
   await reclaimAll(backend);
 
   expect(sizeOf(folder)).toBeLessThan(200_000);
-  expect(await backend.read("t1", 0, 9)).toEqual([{ seq: 21, json: "{}" }]);
+  expect(await backend.read("t1", 0, 9)).toMatchObject([{ seq: 21, json: "{}" }]);
   await backend.close();
 });
 

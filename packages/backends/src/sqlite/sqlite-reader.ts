@@ -19,6 +19,7 @@ import {
   GET,
   NEWEST,
   NEWEST_UNFINISHED,
+  RECORD_BY_ID,
   type StoredTaskRow,
   UNFINISHED,
   WAKING,
@@ -49,7 +50,7 @@ export class SqliteReader {
     this.#db = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
     this.#damaged = damaged;
     this.#segments = this.#db.prepare(`
-      SELECT first, body FROM segments
+      SELECT first, body, at FROM segments
       WHERE task = (SELECT n FROM tasks WHERE task_id = ?) AND last > ? ORDER BY last`);
     this.#segments.setReturnArrays(true);
     this.statements = new Statements(this.#db, damaged);
@@ -72,11 +73,12 @@ export class SqliteReader {
     let length = 0;
     // Leaving the loop resets the statement, so rows beyond the page are not read.
     for (const row of this.#segments.iterate(taskId, after)) {
-      const [first, body] = row as unknown as Segment;
+      const [first, body, at] = row as unknown as Segment;
       const lines = unpackLines(body);
       for (let index = Math.max(0, after + 1 - first); index < lines.length; index += 1) {
         const json = lines[index]!;
-        page.push({ seq: first + index, json });
+        const seq = first + index;
+        page.push(at === null ? { seq, json } : { seq, json, at });
         length += json.length;
         if (page.length === limit || length >= maxLength) return page;
       }
@@ -89,7 +91,7 @@ export class SqliteReader {
   }
 }
 
-type Segment = readonly [first: Seq, body: string];
+type Segment = readonly [first: Seq, body: string, at: number | null];
 
 /** The error for a database that cannot be read. */
 type Damaged = (cause: unknown) => Error;
@@ -114,6 +116,10 @@ class SqliteTaskIndex implements TaskIndex {
   async get(taskId: string): Promise<StoredTask | undefined> {
     const row = this.#statements.row(GET, taskId) as StoredTaskRow | undefined;
     return row && toStoredTask(row);
+  }
+
+  async record(taskId: string): Promise<TaskRecord | undefined> {
+    return toRecords(this.#statements.rows(RECORD_BY_ID, taskId))[0];
   }
 
   async list(query: TaskQuery): Promise<TaskRecordPage> {

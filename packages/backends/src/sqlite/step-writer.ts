@@ -57,7 +57,7 @@ export class StepWriter {
       INSERT INTO tasks (task_id, owner, context, agent, agent_id, epoch, state, status_at, created_at, listed, ended, wake_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#insertSegment = db.prepare(
-      "INSERT INTO segments (task, first, last, body) VALUES (?, ?, ?, ?)",
+      "INSERT INTO segments (task, first, last, body, at) VALUES (?, ?, ?, ?, ?)",
     );
     this.#putSnapshot = db.prepare(
       "INSERT OR REPLACE INTO snapshots (task, seq, json) VALUES (?, ?, ?)",
@@ -101,8 +101,9 @@ export class StepWriter {
 
   /** Writes the events of all steps since the last flush: one row per task, however many steps there were. */
   flush(): void {
+    const at = Date.now();
     for (const task of this.#appended) {
-      this.#insertSegment.run(task.n, task.written + 1, task.head, task.unwritten!);
+      this.#insertSegment.run(task.n, task.written + 1, task.head, task.unwritten!, at);
       task.written = task.head;
       task.unwritten = undefined;
     }

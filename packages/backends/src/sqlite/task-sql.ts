@@ -22,6 +22,8 @@ export const GET = `
   SELECT ${RECORD}, seq, json FROM tasks LEFT JOIN snapshots ON snapshots.task = n
   WHERE task_id = ?`;
 
+export const RECORD_BY_ID = `${SELECT_RECORD} WHERE task_id = ?`;
+
 /** The earlier tasks of a context, which is small enough to filter them by agent. */
 export function contextSql({ agentId }: ContextQuery): string {
   const ofAgent = agentId === undefined ? "" : "AND agent_id = :agentId";

@@ -37,7 +37,7 @@ describe("group commit", () => {
       ...["2", "3", "4"].map((event) => backend.commit(aStep("t1", [event]))),
     ]);
 
-    expect(await backend.read("t1", 1, 2)).toEqual([
+    expect(await backend.read("t1", 1, 2)).toMatchObject([
       { seq: 2, json: "2" },
       { seq: 3, json: "3" },
     ]);
@@ -104,7 +104,7 @@ describe("a failing disk", () => {
       reason: expect.objectContaining({ name: "StorageError", code: "SQLITE_FULL" }),
     };
     expect([small, large]).toEqual([full, full]);
-    expect(await backend.read("t1", 0, 9)).toEqual([{ seq: 1, json: "1" }]);
+    expect(await backend.read("t1", 0, 9)).toMatchObject([{ seq: 1, json: "1" }]);
     expect(await backend.commit(aStep("t1", ["again"]))).toEqual({ kind: "committed", head: 2 });
     expect(await backend.read("t1", 0, 9)).toHaveLength(2);
     await backend.close();

@@ -14,6 +14,8 @@ import { cardUrlFor } from "./peer.ts";
 import type { Invocation, InvocationRequest, TaskProgress } from "./invocation.ts";
 import { MAX_DEPTH } from "./invocation-guard.ts";
 
+const { uri: BUDGET } = EXTENSIONS.budget;
+
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 3000;
 
@@ -66,6 +68,8 @@ export class A2aInvocation implements Invocation {
       jkuOrigins,
       signal,
       cardUrl: cardUrlFor(base),
+      // Agents that know the extension then limit how far they hand the work on.
+      extensions: [BUDGET],
       retry: false,
     });
     return this.#remote;
@@ -79,8 +83,6 @@ function toProgress(task: Task): TaskProgress {
   const text = status.state === "completed" || said === "" ? textOf(task) : said;
   return { taskId, state: status.state, text };
 }
-
-const { uri: BUDGET } = EXTENSIONS.budget;
 
 /**
  * The message of a call, with the remaining budget. The options count the calls that led here; the

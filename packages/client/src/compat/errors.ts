@@ -29,6 +29,20 @@ export class NotFoundError extends Error {
   }
 }
 
+/** So many tasks are running that no further one is accepted. */
+export class TooManyTasksError extends Error {
+  readonly code = "TOO_MANY_TASKS";
+  /** The HTTP status for a server that forwards this error. */
+  readonly statusCode = 503;
+  readonly context: ErrorContext;
+
+  constructor(limit: number) {
+    super(`${limit} tasks are running; try again when one of them has ended`);
+    this.name = "TooManyTasksError";
+    this.context = { limit };
+  }
+}
+
 export interface ExternalServiceErrorOptions extends ErrorOptions {
   /** The HTTP status of the response; `undefined` if there was none. */
   readonly status?: number | undefined;

@@ -209,14 +209,26 @@ export interface A2AAgentCard extends RawCard {
   readonly description?: string;
   readonly url?: string;
   readonly skills?: readonly A2AAgentSkill[];
+  /** Protocols that the agent supports in addition to A2A. */
+  readonly supportedProtocols?: readonly A2AProtocolExtension[];
 }
 
 /** A skill of an agent, as in its card. */
-interface A2AAgentSkill {
+export interface A2AAgentSkill {
   readonly id: string;
   readonly name: string;
   readonly description?: string;
   readonly tags?: readonly string[];
+  readonly inputModes?: readonly string[];
+  readonly outputModes?: readonly string[];
+}
+
+/** A protocol that an agent supports, as cards of the polling protocol list it. */
+export interface A2AProtocolExtension {
+  readonly protocol: string;
+  readonly version?: string;
+  readonly description?: string;
+  readonly endpoint?: string;
 }
 
 /** Returns the card; throws an error that names missing fields. */

@@ -3,6 +3,8 @@
 
 export {
   type A2AAgentCard,
+  type A2AAgentSkill,
+  type A2AProtocolExtension,
   type AgentCardOptions,
   clearAgentCardCache,
   discoverAgent,
@@ -15,6 +17,9 @@ export {
   type InvocationBudget,
   type InvocationBudgetOptions,
   type InvocationRefusal,
+  MAX_DEPTH,
+  REFUSED,
+  TRUST_LEVELS,
   type TrustLevel,
   createInvocationBudget,
 } from "./invocation-guard.ts";
@@ -22,8 +27,13 @@ export type { Clock } from "./peer.ts";
 export type {
   A2AMessage,
   A2ATask,
-  A2ATaskDeps,
+  A2ATaskParams,
   A2ATaskSendRequest,
   A2ATaskState,
-} from "./a2a-task.ts";
-export { ExternalServiceError, NotFoundError, ValidationError } from "./errors.ts";
+} from "@convoke/protocol";
+export {
+  ExternalServiceError,
+  NotFoundError,
+  TooManyTasksError,
+  ValidationError,
+} from "./errors.ts";

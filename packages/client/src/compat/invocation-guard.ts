@@ -3,7 +3,7 @@ import { ValidationError } from "./errors.ts";
 
 /** Why a call was refused, for the operator. */
 export interface InvocationRefusal {
-  readonly reason: BudgetRefusal["reason"] | "depth" | "trust";
+  readonly reason: BudgetRefusal["reason"] | "depth" | "trust" | "source";
   readonly detail: string;
   readonly agent: string;
 }
@@ -32,9 +32,9 @@ export async function checkInvocation(
 }
 
 /** Trust levels, the lowest first. */
-const LEVELS = ["untrusted", "low", "medium", "high", "verified"] as const;
+export const TRUST_LEVELS = ["untrusted", "low", "medium", "high", "verified"] as const;
 
-export type TrustLevel = (typeof LEVELS)[number];
+export type TrustLevel = (typeof TRUST_LEVELS)[number];
 
 /** The trust in agents, and how much of it a call requires. */
 export interface AgentTrust {
@@ -52,7 +52,7 @@ async function trustProblem(
   try {
     const level = await of(agent);
     if (level === "blacklisted") return `${agent} is blacklisted`;
-    if (LEVELS.indexOf(level) >= LEVELS.indexOf(atLeast)) return undefined;
+    if (TRUST_LEVELS.indexOf(level) >= TRUST_LEVELS.indexOf(atLeast)) return undefined;
     return `the trust in ${agent} is ${level}, and ${atLeast} is demanded`;
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);

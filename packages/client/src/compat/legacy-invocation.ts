@@ -1,6 +1,11 @@
-import { ClientError, RemoteError, TASK_STATES, type TaskState } from "@convoke/protocol";
+import {
+  type A2ATaskSendRequest,
+  ClientError,
+  RemoteError,
+  TASK_STATES,
+  type TaskState,
+} from "@convoke/protocol";
 import { type HttpAnswer, type HttpCall, readText } from "@convoke/egress/http";
-import type { A2ATaskSendRequest } from "./a2a-task.ts";
 import type { Invocation, InvocationRequest, TaskProgress } from "./invocation.ts";
 import { type Peer, openPeer } from "./peer.ts";
 

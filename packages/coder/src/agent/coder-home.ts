@@ -22,6 +22,7 @@ import { contextFiles, withContextFiles } from "../project/context-files.ts";
 import { Project } from "../project/project.ts";
 import type { Session } from "../sessions/session.ts";
 import { Sessions } from "../sessions/sessions.ts";
+import { sessionKey } from "../storage/session-key.ts";
 import { type CompactedEvent, estimatedTokens, summarize } from "../sessions/summarize.ts";
 import { cardOf } from "./card.ts";
 import type { CoderSettings, NamedModel } from "./coder-options.ts";
@@ -204,8 +205,7 @@ export class CoderHome {
     if (!isObject(used)) return;
     const [input, output, cost] = ["inputTokens", "outputTokens", "cost"].map((name) => used[name]);
     const { messageId: lastTurn } = message;
-    const { contextId } = task;
-    await this.sessions.change({ contextId, owner: caller.owner }, ({ usage }) => {
+    await this.sessions.change(sessionKey(caller, task.contextId), ({ usage }) => {
       if (usage.lastTurn === lastTurn) return {};
       const hasCost = usage.cost !== undefined || cost !== undefined;
       return {
@@ -282,8 +282,9 @@ export class CoderHome {
       ...cardOf(this.#settings),
       model,
       tools: [...project.tools, ...tools],
-      instructions: ({ task }) => {
-        const mode = project.modeOf(task.contextId);
+      approvals: { grants: project.grants },
+      instructions: ({ task, caller }) => {
+        const mode = project.modeOf(sessionKey(caller, task.contextId));
         return codingInstructions({ root: workspace.root, mode, hasSandbox, more });
       },
       hooks: {
@@ -309,11 +310,10 @@ export class CoderHome {
     project: Project,
     servers: SessionServers | undefined,
   ): McpServerConfigs | McpServers | undefined {
-    const confirm = project.rule("other");
     const { root } = project.workspace;
     const { mcpServers: own } = this.#settings;
     const withRules = (configs: McpServerConfigs) =>
-      mapValues(configs, (server) => withRule(server, confirm, root));
+      mapValues(configs, (server, name) => withRule(server, project.rule("other", name), root));
     if (servers === undefined) return own && withRules(own);
     const { logger } = this.#place;
     const options = { folder: project.folder, ...(logger && { logger }) };
@@ -322,9 +322,9 @@ export class CoderHome {
 
   #mcpReport(session: Session | undefined): ReturnType<CommandScope["mcpServers"]> {
     const names = Object.keys(this.#settings.mcpServers ?? {});
-    const task = { kind: "task", id: "", contextId: session?.contextId ?? "" } as const;
-    const agent = this.openAgent(session);
-    const report = agent?.report?.({ ...task, status: { state: "working" } }) as
+    const { owner = "", contextId = "" } = session ?? {};
+    const task = { kind: "task", id: "", contextId, status: { state: "working" } } as const;
+    const report = this.openAgent(session)?.report?.(task, owner) as
       | { readonly mcpServers?: readonly { readonly name: string; readonly status: string }[] }
       | undefined;
     return report?.mcpServers ?? names.map((name) => ({ name, status: "not started" }));
@@ -358,9 +358,11 @@ function stateFolder(folder: string): string {
 
 function mapValues<T, U>(
   record: Readonly<Record<string, T>>,
-  change: (value: T) => U,
+  change: (value: T, name: string) => U,
 ): Readonly<Record<string, U>> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [name, change(value, name)]),
+  );
 }
 
 function withRule(

@@ -4,7 +4,6 @@ import {
   type AgentEvent,
   type Message,
   type StatusUpdateEvent,
-  type Task,
   type Turn,
   isTerminal,
   textOfParts,
@@ -17,6 +16,7 @@ import { requestRights } from "../policy/request-rights.ts";
 import { isInside } from "../policy/path-glob.ts";
 import type { Mode } from "../policy/verdict.ts";
 import { type Session, visibleConversation } from "../sessions/session.ts";
+import { type SessionKey, sessionKey } from "../storage/session-key.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
 import { cardOf } from "./card.ts";
 import { type CoderOptions, type CoderSettings, coderSettings } from "./coder-options.ts";
@@ -74,22 +74,21 @@ async function* openSession(
   turn: Turn,
   { settings, home, run }: { settings: CoderSettings; home: CoderHome; run: Agent["run"] },
 ): AsyncGenerator<AgentEvent | readonly AgentEvent[]> {
-  const { contextId } = turn.task;
-  const { owner } = turn.caller;
+  const key = keyOf(turn);
   const wish: Partial<AgentSettings> = requestedSettings(turn) ?? {};
-  const found = await home.sessions.find(contextId, owner);
+  const found = await home.sessions.find(key);
   const root = found?.root ?? firstRoot(wish, settings);
   const project = await home.project(root).catch(explainWorkspace);
   const title = textOfParts(turn.message.parts);
-  const session = found ?? (await home.sessions.create({ contextId, owner, root, title }));
+  const session = found ?? (await home.sessions.create({ ...key, root, title }));
   if (turn.attempt === 1) {
     const { mode } = requestRights(wish, {
       policy: project.rights,
-      mode: project.modeOf(contextId),
+      mode: project.modeOf(key),
       workspacePath: session.root,
       allowedRoots: [],
     });
-    if (mode !== project.modeOf(contextId)) await home.sessions.change(session, () => ({ mode }));
+    if (mode !== project.modeOf(key)) await home.sessions.change(session, () => ({ mode }));
     const isKnown = settings.models.some(({ name }) => name === wish.model);
     if (isKnown) await home.sessions.change(session, () => ({ model: wish.model! }));
   }
@@ -114,9 +113,10 @@ function explainWorkspace(error: unknown): never {
 
 /** What the caller's settings became; undefined if it sent none. */
 function settingsInEffect(turn: Turn, home: CoderHome): AgentSettings | undefined {
-  const session = home.sessions.known(turn.task.contextId);
+  const key = keyOf(turn);
+  const session = home.sessions.known(key);
   const wish = requestedSettings(turn);
-  const { mode } = modeIn(turn.task, home);
+  const { mode } = modeIn(key, home);
   if (session === undefined || mode === undefined || wish === undefined) return undefined;
   return {
     kind: "agent-settings",
@@ -132,7 +132,7 @@ async function listCommands(home: CoderHome) {
   const commands = await home.commands(project);
   return agentCommands(commands, async ({ command, args }, { caller, contextId }) => {
     const session =
-      contextId === undefined ? undefined : await home.sessions.find(contextId, caller.owner);
+      contextId === undefined ? undefined : await home.sessions.find(sessionKey(caller, contextId));
     const own = session === undefined ? project : await home.project(session.root);
     const scope = home.commandScope({ caller, project: own, commands, session, conversation: [] });
     return command.run!(args, scope);
@@ -147,14 +147,19 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
     return defineAgent({ ...cardOf(settings), model, ...(modelOptions && { modelOptions }) });
   });
   const base = bases[0]!;
-  const agentOf = ({ contextId }: Task) => home.openAgent(home.sessions.known(contextId));
+  const agentOf = (key: SessionKey) => home.openAgent(home.sessions.known(key));
   return {
     ...(settings.id !== undefined && { id: settings.id }),
     info: base.info,
     accept: (task, message, at) => base.accept?.(task, message, at) ?? message,
     run: (turn) => runTurn(turn, home),
-    report: (task) => ({ ...(agentOf(task) ?? base).report?.(task), ...modeIn(task, home) }),
-    abandon: (task, journal) => agentOf(task)?.abandon?.(task, journal),
+    report: (task, owner) => {
+      const key = { owner, contextId: task.contextId };
+      return { ...(agentOf(key) ?? base).report?.(task, owner), ...modeIn(key, home) };
+    },
+    abandon: (task, journal, owner) => {
+      agentOf({ owner, contextId: task.contextId })?.abandon?.(task, journal, owner);
+    },
     prepare: (place) => {
       // They check that their models can be used.
       for (const one of bases) one.prepare?.(place);
@@ -165,8 +170,8 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
 }
 
 /** The mode of a conversation, if its workspace was opened before in this process. */
-function modeIn({ contextId }: Task, home: CoderHome): { readonly mode?: Mode } {
-  const mode = home.opened(home.sessions.known(contextId)?.root)?.modeOf(contextId);
+function modeIn(key: SessionKey, home: CoderHome): { readonly mode?: Mode } {
+  const mode = home.opened(home.sessions.known(key)?.root)?.modeOf(key);
   return mode === undefined ? {} : { mode };
 }
 
@@ -174,14 +179,14 @@ async function* runTurn(
   turn: Turn,
   home: CoderHome,
 ): AsyncGenerator<AgentEvent | readonly AgentEvent[]> {
-  const { contextId } = turn.task;
-  const session = home.sessions.known(contextId)!;
+  const key = keyOf(turn);
+  const session = home.sessions.known(key)!;
   const project = await home.project(session.root);
   const command = await CommandTurn.of(turn, home, { session, project });
   const message = command === undefined ? turn.message : yield* command.run();
   if (message === undefined) return;
   // A command may have changed it.
-  const latest = home.sessions.known(contextId) ?? session;
+  const latest = home.sessions.known(key) ?? session;
   const agent = await home.agent(latest, project);
   const conversation = yield* fittingConversation(turn, home, latest);
   let contextTokens = lastContextTokens(turn.journal);
@@ -213,8 +218,12 @@ async function* fittingConversation(
   const event = await home.compactIfLong(turn, session, visible);
   if (event === undefined) return visible;
   yield event;
-  const after = home.sessions.known(session.contextId) ?? session;
+  const after = home.sessions.known(session) ?? session;
   return visibleConversation(after, turn.conversation);
+}
+
+function keyOf({ caller, task }: Turn): SessionKey {
+  return sessionKey(caller, task.contextId);
 }
 
 function isEnd(event: AgentEvent): boolean {

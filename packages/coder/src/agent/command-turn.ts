@@ -93,7 +93,7 @@ export class CommandTurn {
     const { task, message } = this.#turn;
     const ids = [message.messageId, `${task.id}-answer`, `${task.id}-end`];
     // The session may just have been deleted.
-    if (this.#home.sessions.known(this.#session.contextId) === undefined) return;
+    if (this.#home.sessions.known(this.#session) === undefined) return;
     await this.#home.sessions.change(this.#session, ({ hidden }) => ({
       hidden: [...hidden, ...ids],
     }));

@@ -1,3 +1,5 @@
+import type { SessionKey } from "../storage/session-key.ts";
+
 /** A stored state of some or all files of a workspace. */
 export interface Checkpoint {
   /** Sorts by time. */
@@ -5,7 +7,7 @@ export interface Checkpoint {
   readonly createdAt: string;
   /** What was about to happen, for people: `edit_file src/a.ts`. */
   readonly label: string;
-  /** The conversation that was about to change something. */
+  /** The context of the conversation that was about to change something. */
   readonly contextId?: string;
   readonly taskId?: string;
   /**
@@ -42,7 +44,8 @@ export type EntryState =
 /** Which change a checkpoint is made for. */
 export interface ChangeFacts {
   readonly label: string;
-  readonly contextId?: string;
+  /** The conversation that makes it. */
+  readonly session?: SessionKey;
   readonly taskId?: string;
 }
 

@@ -5,7 +5,8 @@ import type { ContentChange } from "../workspace/content-change.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
 import { InOrder } from "../workspace/in-order.ts";
-import { Blobs, replaceFile } from "./blobs.ts";
+import { Blobs, replaceFile } from "../storage/blobs.ts";
+import { SINGLE_USER, type SessionKey, sessionKey } from "../storage/session-key.ts";
 import {
   type ChangeFacts,
   type Checkpoint,
@@ -84,9 +85,9 @@ export class Checkpoints {
   }
 
   /** The checkpoints, the oldest first; of one conversation, if it is given. */
-  async list({ contextId }: { readonly contextId?: string } = {}): Promise<readonly Checkpoint[]> {
+  async list(session?: SessionKey): Promise<readonly Checkpoint[]> {
     const all = await this.#order.run(() => this.#loadAll());
-    return all.filter((one) => contextId === undefined || one.contextId === contextId).map(shown);
+    return all.filter((one) => session === undefined || isOf(session, one)).map(shown);
   }
 
   /**
@@ -99,13 +100,13 @@ export class Checkpoints {
       const all = await this.#loadAll();
       const target = all.find((one) => one.id === id);
       if (target === undefined) throw new WorkspaceError(`There is no checkpoint ${id}`);
-      const { contextId, createdAt, label } = target;
-      const since = all.filter((one) => one.id >= id && one.contextId === contextId);
+      const { createdAt, label } = target;
+      const since = all.filter((one) => one.id >= id && isOf(target, one));
       return this.#restorer.restore(this.#withLists(since), async (paths) => {
         const recorded = await this.#recorder.recordPaths(paths);
         await this.#add("change", recorded, {
           label: `restore of ${createdAt} (${label})`,
-          ...(contextId !== undefined && { contextId }),
+          ...(target.contextId !== undefined && { session: sessionKey(target, target.contextId) }),
         });
         return recorded.skipped;
       });
@@ -118,7 +119,7 @@ export class Checkpoints {
       const all = await this.#loadAll();
       const target = all.find((one) => one.id === id);
       if (target === undefined) throw new WorkspaceError(`There is no checkpoint ${id}`);
-      const since = all.filter((one) => one.id >= id && one.contextId === target.contextId);
+      const since = all.filter((one) => one.id >= id && isOf(target, one));
       return this.#restorer.changesSince(this.#withLists(since));
     });
   }
@@ -126,7 +127,7 @@ export class Checkpoints {
   async #add(
     kind: Checkpoint["kind"],
     { entries, skipped, isPartial }: Recorded,
-    { label, contextId, taskId }: ChangeFacts,
+    { label, session, taskId }: ChangeFacts,
   ): Promise<Checkpoint> {
     const now = Date.now();
     const list: CheckpointList = { entries, skipped };
@@ -134,7 +135,8 @@ export class Checkpoints {
       id: await this.#nextId(now),
       createdAt: new Date(now).toISOString(),
       label,
-      ...(contextId !== undefined && { contextId }),
+      owner: session?.owner ?? SINGLE_USER,
+      ...(session && { contextId: session.contextId }),
       ...(taskId !== undefined && { taskId }),
       kind,
       paths: entries.length,
@@ -194,7 +196,10 @@ export class Checkpoints {
   /** The oldest first. */
   async #loadAll(): Promise<readonly StoredCheckpoint[]> {
     const texts = (await this.#ids()).map((id) => readFile(this.#fileOf(id), "utf8"));
-    return (await Promise.all(texts)).map((text) => JSON.parse(text) as StoredCheckpoint);
+    return (await Promise.all(texts)).map((text) => {
+      const stored = JSON.parse(text) as Omit<StoredCheckpoint, "owner">;
+      return { owner: SINGLE_USER, ...stored };
+    });
   }
 
   #fileOf(id: string): string {
@@ -204,11 +209,20 @@ export class Checkpoints {
 
 /** A checkpoint as its file has it. */
 interface StoredCheckpoint extends Checkpoint {
+  readonly owner: string;
   /** The hash of its `CheckpointList`. */
   readonly list: string;
 }
 
+/** Whether a checkpoint is of a conversation; without a contextId, of none. */
+function isOf(
+  { owner, contextId }: Pick<StoredCheckpoint, "owner" | "contextId">,
+  stored: StoredCheckpoint,
+): boolean {
+  return stored.owner === owner && stored.contextId === contextId;
+}
+
 function shown(stored: StoredCheckpoint): Checkpoint {
-  const { list: _, ...checkpoint } = stored;
+  const { list: _list, owner: _owner, ...checkpoint } = stored;
   return checkpoint;
 }

@@ -5,7 +5,7 @@ import { type Entry, entryAt, readContent } from "../workspace/files.ts";
 import { isIgnored } from "../workspace/walk.ts";
 import type { Place, Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
-import type { Blobs } from "./blobs.ts";
+import type { Blobs } from "../storage/blobs.ts";
 import type {
   CheckpointEntry,
   CheckpointLimits,

@@ -14,7 +14,7 @@ import type { ContentChange } from "../workspace/content-change.ts";
 import { decodeText } from "../workspace/text-file.ts";
 import type { Place, Workspace } from "../workspace/workspace.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
-import { type Blobs, sha256 } from "./blobs.ts";
+import { type Blobs, sha256 } from "../storage/blobs.ts";
 import type { Checkpoint, CheckpointList, EntryState } from "./checkpoint.ts";
 
 /** What a restore has done, as paths that people know. */

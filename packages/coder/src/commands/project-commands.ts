@@ -8,7 +8,7 @@ const [MEMORY] = CONTEXT_FILES;
 
 const INIT = `Explore this project and write ${MEMORY} in its root, for coding agents that work here: what the project is, its layout, how to install, build, test and lint it, and the conventions that its code follows. At most 60 lines, only what you have verified. If the file exists, read it and improve it.`;
 
-/** `init`, `memory`, `mcp` and `help`. */
+/** `init`, `memory`, `approvals`, `mcp` and `help`. */
 export const PROJECT_COMMANDS: readonly CoderCommand[] = [
   {
     name: "init",
@@ -39,6 +39,25 @@ export const PROJECT_COMMANDS: readonly CoderCommand[] = [
           if (words.length === 0) throw invalidParams("text", "must not be empty");
           await remember(words.join(" "), scope);
           return answer(`Added to ${MEMORY}.`);
+        },
+      },
+    ],
+  },
+  {
+    name: "approvals",
+    description: "List the tools that you always approve in this project",
+    run: async (_args, { project, caller }) => {
+      const tools = await project.grants.list(caller.owner);
+      return answer(tools.length === 0 ? "There are none." : tools.join("\n"), tools);
+    },
+    subCommands: [
+      {
+        name: "forget",
+        description: "Ask again before each of these tools",
+        isTask: true,
+        run: async (_args, { project, caller }) => {
+          await project.grants.clear(caller.owner);
+          return answer("You are asked again for every tool, from the next conversation on.");
         },
       },
     ],
@@ -86,8 +105,7 @@ async function remember(line: string, { project, session }: CommandScope): Promi
   const added = `- ${line}\n`;
   // A command that a crash interrupted is run again.
   if (before.endsWith(added)) return;
-  const contextId = session?.contextId;
-  const facts = { label: `memory ${MEMORY}`, ...(contextId !== undefined && { contextId }) };
+  const facts = { label: `memory ${MEMORY}`, ...(session && { session }) };
   await checkpoints.beforeChange([place.path], facts);
   const gap = before === "" || before.endsWith("\n") ? "" : "\n";
   await writeContent(place, Buffer.from(before + gap + added));

@@ -31,8 +31,7 @@ export const SESSION_COMMANDS: readonly CoderCommand[] = [
     isTask: true,
     run: async ([mode], scope) => {
       const session = sessionOf(scope);
-      if (mode === undefined)
-        return answer(`The mode is ${scope.project.modeOf(session.contextId)}.`);
+      if (mode === undefined) return answer(`The mode is ${scope.project.modeOf(session)}.`);
       return answer(`The mode is ${await switchMode(mode, scope)}.`);
     },
   },
@@ -145,7 +144,7 @@ async function statusOf({ session, project, models, contextSize: askSize }: Comm
   return {
     ...(session && { title: session.title }),
     workspacePath: project.workspace.root,
-    mode: project.modeOf(session?.contextId ?? ""),
+    mode: project.modeOf(session ?? { owner: "", contextId: "" }),
     modes: MODES.filter((mode) => stricterMode(mode, maxMode) === mode),
     model: models.find((name) => name === session?.model) ?? models[0]!,
     models,
@@ -182,7 +181,7 @@ async function switchMode(mode: string, scope: CommandScope): Promise<string> {
   const { project, sessions } = scope;
   const limits = {
     policy: project.rights,
-    mode: project.modeOf(session.contextId),
+    mode: project.modeOf(session),
     workspacePath: session.root,
     allowedRoots: [],
   };

@@ -65,7 +65,7 @@ export const UNDO_COMMANDS: readonly CoderCommand[] = [
 /** Those of the caller's conversation; without one, there are none. */
 async function checkpoints({ project, session }: CommandScope): Promise<readonly Checkpoint[]> {
   if (session === undefined) return [];
-  return project.checkpoints.list({ contextId: session.contextId });
+  return project.checkpoints.list(session);
 }
 
 function listed(all: readonly Checkpoint[]): ReturnType<typeof answer> {

@@ -208,8 +208,8 @@ export class LogFold {
     return isAsked ? [{ kind: "decision", call, confirmation }] : [];
   }
 
-  #started({ toolCallId, input }: ToolStartEvent): readonly CoderEvent[] {
-    return [this.#change(toolCallId, { status: "EXECUTING", input })];
+  #started({ toolCallId, toolName: name, input }: ToolStartEvent): readonly CoderEvent[] {
+    return [this.#change(toolCallId, { name, status: "EXECUTING", input })];
   }
 
   #output({ toolCallId, text }: ToolOutputEvent): readonly CoderEvent[] {

@@ -58,6 +58,7 @@ test.each([
   ["cd src && git log -p -- a.ts > /dev/null 2>&1", "allow allow allow allow"],
   ["timeout 5 sh -c 'cat a | sort -u'", "allow allow allow allow"],
   ["cat /etc/passwd", "ask ask ask allow"],
+  ["cat < /etc/passwd", "ask ask ask allow"],
   ["cat link/passwd", "ask ask ask allow"],
   ["cat link/../etc/passwd", "ask ask ask allow"],
   ["cd link && cat ../src", "ask ask ask allow"],
@@ -166,10 +167,11 @@ describe("rules", () => {
     expect(await verdictOnLine("cat $X", { mode: "full", rules })).toBe("ask");
   });
 
-  test("that allow a path do not allow a command on it", async () => {
+  test("that allow a path allow no other path, and no command on it", async () => {
     const rules: readonly PolicyRule[] = [{ verdict: "allow", path: "src/**" }];
 
     expect(verdictOn({ kind: "edit", paths: ["src/a/b.ts"] }, "ask", rules)).toBe("allow");
+    expect(verdictOn({ kind: "edit", paths: ["test/b.ts"] }, "ask", rules)).toBe("ask");
     expect(await verdictOnLine("echo > src/a", { rules })).toBe("allow");
     expect(await verdictOnLine("rm src/a", { rules })).toBe("ask");
   });

@@ -3,13 +3,15 @@ import { A2AError } from "@convoke/protocol";
 import type { ConfirmRule, Tool } from "@convoke/runtime";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { sha256 } from "../checkpoints/blobs.ts";
+import { sha256 } from "../storage/blobs.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
+import { mcpPreview } from "../events/call-details.ts";
 import { Policy } from "../policy/policy.ts";
 import type { CompletePolicy } from "../policy/policy-definition.ts";
 import { type Mode, stricterMode } from "../policy/verdict.ts";
 import { policyFor } from "../policy/workspace-policy.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { type SessionKey, sessionKey } from "../storage/session-key.ts";
 import { openSandbox } from "../shell/sandbox.ts";
 import { type ShellTools, createShellTools } from "../shell/shell-tools.ts";
 import { askUser } from "../tools/ask-user.ts";
@@ -18,6 +20,10 @@ import type { FileAction } from "../tools/file-action.ts";
 import { createFileTools } from "../tools/file-tools.ts";
 import { updatePlan } from "../tools/update-plan.ts";
 import { Workspace } from "../workspace/workspace.ts";
+import { StoredGrants } from "./stored-grants.ts";
+
+/** The longest arguments in the text of an approval, in characters. */
+const MAX_PROMPT = 4000;
 
 export interface ProjectOptions {
   readonly root: string;
@@ -37,6 +43,8 @@ export interface ProjectOptions {
 export class Project {
   readonly workspace: Workspace;
   readonly checkpoints: Checkpoints;
+  /** What its callers have approved for always. */
+  readonly grants: StoredGrants;
   /** The policy of the server and of the workspace. */
   readonly rights: CompletePolicy;
   readonly hasSandbox: boolean;
@@ -54,17 +62,19 @@ export class Project {
     this.rights = parts.rights;
     this.hasSandbox = parts.sandbox !== undefined;
     this.folder = parts.folder;
+    this.grants = new StoredGrants(join(parts.folder, "grants"));
     const { workspace, checkpoints, folder, sandbox, rights } = parts;
     const { passEnvironment, logger, fetch } = options;
     this.#policy = new Policy(rights, workspace.roots);
     this.#shell = createShellTools({
       policy: this.#policy,
-      mode: (contextId) => this.modeOf(contextId),
+      mode: (session) => this.modeOf(session),
       roots: workspace.roots,
       sandbox,
       folder,
-      beforeChange: async ({ contextId, taskId, signal }) => {
-        await checkpoints.snapshot({ label: "run_shell", contextId, taskId }, signal);
+      beforeChange: async ({ caller, contextId, taskId, signal }) => {
+        const session = sessionKey(caller, contextId);
+        await checkpoints.snapshot({ label: "run_shell", session, taskId }, signal);
       },
       ...(passEnvironment && { passEnvironment }),
       ...(logger && { logger }),
@@ -102,18 +112,26 @@ export class Project {
   }
 
   /** The mode of a conversation. A mode that the policy no longer allows does not count. */
-  modeOf(contextId: string): Mode {
+  modeOf(session: SessionKey): Mode {
     const { mode, maxMode } = this.rights;
-    const chosen = this.#options.sessions.known(contextId)?.mode ?? mode;
+    const chosen = this.#options.sessions.known(session)?.mode ?? mode;
     return stricterMode(chosen, maxMode) === chosen ? chosen : mode;
   }
 
-  /** The rule of a tool that is neither a file tool nor a command. */
-  rule(kind: "fetch" | "other"): ConfirmRule {
-    return ({ toolName, turn }) => {
-      const mode = this.modeOf(turn.task.contextId);
+  /** The rule of a tool that is neither a file tool nor a command; of an MCP server, if named. */
+  rule(kind: "fetch" | "other", serverName?: string): ConfirmRule {
+    return ({ toolName, input, caller, turn }) => {
+      const mode = this.modeOf(sessionKey(caller, turn.task.contextId));
       const { verdict, reasons } = this.#policy.decide({ tool: toolName, kind }, mode);
-      return verdict === "ask" ? { prompt: reasons.join("; "), risk: "warning" } : verdict;
+      if (verdict !== "ask") return verdict;
+      const [, ownName = toolName] = /^.*?__(.+)$/.exec(toolName) ?? [];
+      return {
+        prompt: `${JSON.stringify(input, undefined, 2).slice(0, MAX_PROMPT)}\n${reasons.join("; ")}`,
+        risk: "warning",
+        ...(serverName !== undefined && {
+          preview: [mcpPreview({ serverName, toolName: ownName })],
+        }),
+      };
     };
   }
 
@@ -124,8 +142,9 @@ export class Project {
     throw new A2AError("InvalidParams", "the policy of this server does not allow it");
   }
 
-  #decideFile({ tool, kind, paths, contextId }: FileAction) {
-    return this.#policy.decide({ tool, kind, paths }, this.modeOf(contextId)).verdict;
+  #decideFile({ tool, kind, paths, caller, contextId }: FileAction) {
+    const mode = this.modeOf(sessionKey(caller, contextId));
+    return this.#policy.decide({ tool, kind, paths }, mode).verdict;
   }
 
   close(): Promise<void> {

@@ -1,11 +1,9 @@
 import type { Message } from "@convoke/protocol";
 import type { Mode } from "../policy/verdict.ts";
+import type { SessionKey } from "../storage/session-key.ts";
 
-/** What the agent keeps about a conversation. A session is a context of A2A. */
-export interface Session {
-  readonly contextId: string;
-  /** The caller that started it, and the only one that can use or see it. */
-  readonly owner: string;
+/** What the agent keeps about a conversation. A session is a context of A2A of one caller. */
+export interface Session extends SessionKey {
   /** The folder it works in. It is fixed with the first message. */
   readonly root: string;
   /** The mode that was chosen during the conversation. Absent: the one of the policy. */

@@ -1,7 +1,8 @@
 import { A2AError } from "@convoke/protocol";
-import { mkdir, readFile, readdir, rm } from "node:fs/promises";
+import { mkdir, readFile, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile, sha256 } from "../checkpoints/blobs.ts";
+import { replaceFile, sha256 } from "../storage/blobs.ts";
+import { type SessionKey, keyFile, keyText } from "../storage/session-key.ts";
 import { InOrder } from "../workspace/in-order.ts";
 import { errorCode } from "../workspace/workspace-error.ts";
 import { NO_USAGE, type Session } from "./session.ts";
@@ -27,28 +28,22 @@ export class Sessions {
     this.#folder = folder;
   }
 
-  /** The session of a context that was opened before in this process. */
-  known(contextId: string): Session | undefined {
-    return this.#known.get(contextId);
+  /** A session that was opened before in this process. */
+  known(key: SessionKey): Session | undefined {
+    return this.#known.get(keyText(key));
   }
 
   /** The caller's session of a context, or undefined if there is none. */
-  async find(contextId: string, owner: string): Promise<Session | undefined> {
-    const session = this.#known.get(contextId) ?? (await this.#load(this.#fileOf(contextId)));
-    if (session === undefined) return undefined;
-    if (session.owner !== owner) {
-      throw new A2AError(
-        "InvalidParams",
-        "contextId: it cannot be used; leave it out to start a new conversation",
-      );
-    }
-    return this.#remember(session);
+  async find(key: SessionKey): Promise<Session | undefined> {
+    const session =
+      this.known(key) ?? (await this.#load(this.#fileOf(key))) ?? (await this.#loadEarlier(key));
+    return session && this.#remember(session);
   }
 
   /** Creates the session of a context, unless there is one. */
   async create(given: NewSession): Promise<Session> {
     return this.#order.run(async () => {
-      const found = await this.find(given.contextId, given.owner);
+      const found = await this.find(given);
       if (found !== undefined) return found;
       const now = new Date().toISOString();
       const title = given.title.replaceAll(/\s+/g, " ").trim().slice(0, MAX_TITLE);
@@ -58,13 +53,10 @@ export class Sessions {
   }
 
   /** Changes the session of a context as it is now. */
-  async change(
-    { contextId, owner }: Pick<Session, "contextId" | "owner">,
-    change: (session: Session) => Partial<Session>,
-  ): Promise<Session> {
+  async change(key: SessionKey, change: (session: Session) => Partial<Session>): Promise<Session> {
     return this.#order.run(async () => {
-      const session = await this.find(contextId, owner);
-      if (session === undefined) throw noSession(contextId);
+      const session = await this.find(key);
+      if (session === undefined) throw noSession(key);
       return this.#store({
         ...session,
         ...change(session),
@@ -88,24 +80,25 @@ export class Sessions {
   }
 
   /** Forgets a session. Its tasks stay as long as the server keeps them. */
-  async delete({ contextId, owner }: Pick<Session, "contextId" | "owner">): Promise<void> {
+  async delete(key: SessionKey): Promise<void> {
     return this.#order.run(async () => {
-      if ((await this.find(contextId, owner)) === undefined) throw noSession(contextId);
-      this.#known.delete(contextId);
-      await rm(this.#fileOf(contextId), { force: true });
+      if ((await this.find(key)) === undefined) throw noSession(key);
+      this.#known.delete(keyText(key));
+      await rm(this.#fileOf(key), { force: true });
     });
   }
 
   async #store(given: Session): Promise<Session> {
     const session = { ...given, hidden: given.hidden.slice(-MAX_HIDDEN) };
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await replaceFile(this.#fileOf(session.contextId), JSON.stringify(session));
+    await replaceFile(this.#fileOf(session), JSON.stringify(session));
     return this.#remember(session);
   }
 
   #remember(session: Session): Session {
-    this.#known.delete(session.contextId);
-    this.#known.set(session.contextId, session);
+    const key = keyText(session);
+    this.#known.delete(key);
+    this.#known.set(key, session);
     if (this.#known.size > MAX_IN_MEMORY) this.#known.delete(this.#known.keys().next().value!);
     return session;
   }
@@ -119,11 +112,21 @@ export class Sessions {
     }
   }
 
-  #fileOf(contextId: string): string {
-    return join(this.#folder, `${sha256(Buffer.from(contextId))}.json`);
+  /** Earlier versions named the file by the contextId alone. Its owner keeps the session. */
+  async #loadEarlier(key: SessionKey): Promise<Session | undefined> {
+    const file = join(this.#folder, `${sha256(Buffer.from(key.contextId))}.json`);
+    const session = await this.#load(file);
+    if (session?.owner !== key.owner) return undefined;
+    // Two calls may look for it at the same time.
+    await rename(file, this.#fileOf(key)).catch(() => undefined);
+    return session;
+  }
+
+  #fileOf(key: SessionKey): string {
+    return join(this.#folder, keyFile(key));
   }
 }
 
-function noSession(contextId: string): A2AError {
+function noSession({ contextId }: SessionKey): A2AError {
   return new A2AError("InvalidParams", `there is no session ${JSON.stringify(contextId)}`);
 }

@@ -1,14 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { ToolOutput } from "@convoke/runtime";
+import type { SessionKey } from "../storage/session-key.ts";
 import { type ShellEnd, ShellProcess, type ShellStart } from "./shell-process.ts";
 
-/** To whom a background process belongs. */
-export interface ProcessOwner {
-  readonly owner: string;
-  readonly contextId: string;
-}
-
-interface Entry extends ProcessOwner {
+interface Entry extends SessionKey {
   readonly process: ShellProcess;
   /** The output that was not read yet. */
   unread: ToolOutput;
@@ -25,7 +20,7 @@ export class BackgroundProcesses {
   readonly #entries = new Map<string, Entry>();
 
   /** Starts a command. Throws if the conversation has too many. */
-  start(command: Omit<ShellStart, "print">, { owner, contextId }: ProcessOwner): string {
+  start(command: Omit<ShellStart, "print">, { owner, contextId }: SessionKey): string {
     this.#makeRoom({ owner, contextId });
     const processId = `process-${randomBytes(4).toString("hex")}`;
     const entry: Entry = {
@@ -39,7 +34,7 @@ export class BackgroundProcesses {
   }
 
   /** What it printed since the last read, and how it ended, if it has. */
-  read(processId: string, owner: ProcessOwner): { output: string; end: ShellEnd | undefined } {
+  read(processId: string, owner: SessionKey): { output: string; end: ShellEnd | undefined } {
     const entry = this.#entry(processId, owner);
     const output = entry.unread.text();
     entry.unread = new ToolOutput(MAX_UNREAD);
@@ -47,7 +42,7 @@ export class BackgroundProcesses {
   }
 
   /** The process of this conversation. Throws if there is none. */
-  process(processId: string, owner: ProcessOwner): ShellProcess {
+  process(processId: string, owner: SessionKey): ShellProcess {
     return this.#entry(processId, owner).process;
   }
 
@@ -56,14 +51,14 @@ export class BackgroundProcesses {
     this.#entries.clear();
   }
 
-  #entry(processId: string, { owner, contextId }: ProcessOwner): Entry {
+  #entry(processId: string, { owner, contextId }: SessionKey): Entry {
     const entry = this.#entries.get(processId);
     if (entry?.owner === owner && entry.contextId === contextId) return entry;
     throw new Error(`there is no process ${processId} in this conversation`);
   }
 
   /** Makes room by forgetting the oldest process that has ended. */
-  #makeRoom({ owner, contextId }: ProcessOwner): void {
+  #makeRoom({ owner, contextId }: SessionKey): void {
     const all = [...this.#entries];
     const own = all.filter(([, entry]) => entry.owner === owner && entry.contextId === contextId);
     for (const [some, limit, where] of [

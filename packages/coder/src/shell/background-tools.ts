@@ -1,5 +1,6 @@
 import { type ConfirmRule, type Tool, type ToolContext, tool } from "@convoke/runtime";
 import { stripVTControlCharacters } from "node:util";
+import { sessionKey } from "../storage/session-key.ts";
 import type { BackgroundProcesses } from "./background-processes.ts";
 
 interface InputOfProcess {
@@ -12,7 +13,7 @@ type RuleFor = (name: string, kind: "read" | "other") => ConfirmRule;
 
 /** `shell_output`, `shell_input` and `shell_kill`. */
 export function backgroundTools(processes: BackgroundProcesses, ruleFor: RuleFor): readonly Tool[] {
-  const ownerOf = ({ caller, contextId }: ToolContext) => ({ owner: caller.owner, contextId });
+  const ownerOf = ({ caller, contextId }: ToolContext) => sessionKey(caller, contextId);
   const processId = { type: "string", description: "From run_shell." } as const;
   return [
     tool({

@@ -15,6 +15,7 @@ import { isInside, realPlace } from "../policy/path-glob.ts";
 import { type Decision, NO_SANDBOX, type Policy } from "../policy/policy.ts";
 import { isReadOnly } from "../policy/safe-commands.ts";
 import type { Mode } from "../policy/verdict.ts";
+import { type SessionKey, sessionKey } from "../storage/session-key.ts";
 import { BackgroundProcesses } from "./background-processes.ts";
 import { backgroundTools } from "./background-tools.ts";
 import { runForeground } from "./run-foreground.ts";
@@ -25,7 +26,7 @@ import { shellEnvironment } from "./shell-environment.ts";
 export interface ShellToolsOptions {
   readonly policy: Policy;
   /** The mode of a conversation, asked for at each call. */
-  readonly mode: (contextId: string) => Mode;
+  readonly mode: (session: SessionKey) => Mode;
   /** The folders of the workspace. Commands start in the first, or in a folder in one of them. */
   readonly roots: readonly [string, ...string[]];
   /** From `openSandbox`. Without it, every command needs an approval. */
@@ -85,8 +86,9 @@ function toolRule(
   name: string,
   kind: "read" | "other",
 ): ConfirmRule {
-  return ({ turn }) => {
-    const { verdict, reasons } = policy.decide({ tool: name, kind }, mode(turn.task.contextId));
+  return ({ caller, turn }) => {
+    const session = sessionKey(caller, turn.task.contextId);
+    const { verdict, reasons } = policy.decide({ tool: name, kind }, mode(session));
     const isOpen = kind === "other" && sandbox === undefined;
     if (verdict === "deny" || (verdict === "allow" && !isOpen)) return verdict;
     return { prompt: [...reasons, ...(isOpen ? [NO_SANDBOX] : [])].join("; "), risk: "danger" };
@@ -154,7 +156,8 @@ class RunShell {
 
   readonly #confirm: ConfirmRule = async (call) => {
     const input = call.input as RunInput;
-    const { decision, parsed, cwd } = await this.#decide(input, call.turn.task.contextId);
+    const session = sessionKey(call.caller, call.turn.task.contextId);
+    const { decision, parsed, cwd } = await this.#decide(input, session);
     if (decision.verdict !== "ask") return decision.verdict;
     return {
       title: `Run ${oneLine(lineOf(input), 200)}`,
@@ -174,7 +177,7 @@ class RunShell {
     };
   };
 
-  async #decide(input: RunInput, contextId: string): Promise<Decided> {
+  async #decide(input: RunInput, session: SessionKey): Promise<Decided> {
     const { policy, mode, sandbox } = this.#options;
     const { command, argv } = input;
     const parsed = await (argv === undefined ? parseCommand(command ?? "") : parseArgv(argv));
@@ -185,7 +188,7 @@ class RunShell {
         ? ({ verdict: "deny", reasons: ["cwd is outside the workspace"] } as const)
         : policy.decideCommand(
             { tool: "run_shell", command: parsed, cwd, isSandboxed },
-            mode(contextId),
+            mode(session),
           );
     return { parsed, decision, cwd };
   }
@@ -202,7 +205,8 @@ class RunShell {
       throw new Error("give either command or argv");
     }
     // An approval may have edited the command, but it cannot lift a rule that denies it.
-    const { decision, parsed, cwd } = await this.#decide(input, context.contextId);
+    const session = sessionKey(context.caller, context.contextId);
+    const { decision, parsed, cwd } = await this.#decide(input, session);
     if (decision.verdict === "deny" || cwd === undefined) {
       throw new Error(`not allowed: ${decision.reasons.join("; ")}`);
     }
@@ -216,8 +220,7 @@ class RunShell {
       records: this.#records,
     };
     if (input.background === true) {
-      const owner = { owner: context.caller.owner, contextId: context.contextId };
-      return { processId: this.#background.start(start, owner) };
+      return { processId: this.#background.start(start, session) };
     }
     return yield* runForeground(start, input.timeoutMs ?? this.#timeoutMs, context.signal);
   }

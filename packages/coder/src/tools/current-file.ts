@@ -1,4 +1,5 @@
-import { sha256 } from "../checkpoints/blobs.ts";
+import { sha256 } from "../storage/blobs.ts";
+import type { SessionKey } from "../storage/session-key.ts";
 import { entryAt, readContent } from "../workspace/files.ts";
 import { type TextFile, decodeText } from "../workspace/text-file.ts";
 import type { Place } from "../workspace/workspace.ts";
@@ -29,11 +30,11 @@ export async function currentFile(scope: FileToolScope, path: string): Promise<C
  */
 export async function checkUnchanged(
   { seen }: FileToolScope,
-  contextId: string,
+  session: SessionKey,
   { place, bytes }: CurrentFile,
   { mustBeSeen }: { readonly mustBeSeen: boolean },
 ): Promise<void> {
-  const known = await seen.get(contextId, place.path);
+  const known = await seen.get(session, place.path);
   if (known === undefined) {
     if (bytes === undefined || !mustBeSeen) return;
     throw new WorkspaceError(
@@ -41,7 +42,7 @@ export async function checkUnchanged(
     );
   }
   if (bytes === undefined) {
-    await seen.set(contextId, place.path, undefined);
+    await seen.set(session, place.path, undefined);
     throw new WorkspaceError(
       `${place.shown} was deleted since it was read in this conversation. Repeat the call if it should be created again.`,
     );

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { pathsIn } from "../search/search-files.ts";
+import { sessionKey } from "../storage/session-key.ts";
 import { entryAt, readContent, removeFile, removeTree } from "../workspace/files.ts";
 import { decodeText } from "../workspace/text-file.ts";
 import type { Place } from "../workspace/workspace.ts";
@@ -45,11 +46,12 @@ export const deleteFile = (scope: FileToolScope) =>
         isFolder,
       };
     },
-    run: async (_input, { place, isFolder }, { contextId, taskId }) => {
+    run: async (_input, { place, isFolder }, { caller, contextId, taskId }) => {
+      const session = sessionKey(caller, contextId);
       const label = `delete_file ${place.shown}`;
-      await scope.checkpoints.beforeChange([place.path], { label, contextId, taskId });
+      await scope.checkpoints.beforeChange([place.path], { label, session, taskId });
       await (isFolder ? removeTree(place) : removeFile(place));
-      await scope.seen.set(contextId, place.path, undefined);
+      await scope.seen.set(session, place.path, undefined);
       return `Deleted ${place.shown}.`;
     },
   });

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { sessionKey } from "../storage/session-key.ts";
 import { writeContent } from "../workspace/files.ts";
 import { PLAIN, encodeText } from "../workspace/text-file.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
@@ -55,14 +56,15 @@ export const editFile = (scope: FileToolScope) =>
         after,
       };
     },
-    run: async ({ edits }, { file, after }, { contextId, taskId }) => {
+    run: async ({ edits }, { file, after }, { caller, contextId, taskId }) => {
+      const session = sessionKey(caller, contextId);
       const { place, text } = file;
-      await checkUnchanged(scope, contextId, file, { mustBeSeen: false });
+      await checkUnchanged(scope, session, file, { mustBeSeen: false });
       const bytes = encodeText(after, text?.format ?? PLAIN);
       const label = `edit_file ${place.shown}`;
-      await scope.checkpoints.beforeChange([place.path], { label, contextId, taskId });
+      await scope.checkpoints.beforeChange([place.path], { label, session, taskId });
       await writeContent(place, bytes);
-      await scope.seen.set(contextId, place.path, bytes);
+      await scope.seen.set(session, place.path, bytes);
       return `Edited ${place.shown}: ${edits.length === 1 ? "1 edit" : `${edits.length} edits`} applied.`;
     },
   });

@@ -1,6 +1,7 @@
 import { dirname, join, relative } from "node:path";
 import { Type } from "typebox";
 import { pathsIn } from "../search/search-files.ts";
+import { sessionKey } from "../storage/session-key.ts";
 import { entryAt, moveEntry } from "../workspace/files.ts";
 import { WorkspaceError } from "../workspace/workspace-error.ts";
 import { type FileToolScope, fileTool } from "./file-tool.ts";
@@ -45,11 +46,12 @@ export const moveFile = (scope: FileToolScope) =>
         targets,
       };
     },
-    run: async (_input, { from, to, targets }, { contextId, taskId }) => {
+    run: async (_input, { from, to, targets }, { caller, contextId, taskId }) => {
+      const session = sessionKey(caller, contextId);
       const label = `move_file ${from.shown} ${to.shown}`;
-      await scope.checkpoints.beforeChange([from.path, ...targets], { label, contextId, taskId });
+      await scope.checkpoints.beforeChange([from.path, ...targets], { label, session, taskId });
       await moveEntry(from, to);
-      await scope.seen.set(contextId, from.path, undefined);
+      await scope.seen.set(session, from.path, undefined);
       return `Moved ${from.shown} to ${to.shown}.`;
     },
   });

@@ -1,6 +1,7 @@
-import type { ToolContext, ToolEvent } from "@convoke/runtime";
+import { type ToolEvent, fileArtifactId } from "@convoke/runtime";
 import { basename } from "node:path";
 import { Type } from "typebox";
+import { sessionKey } from "../storage/session-key.ts";
 import { readContent } from "../workspace/files.ts";
 import { decodeText, viewableType } from "../workspace/text-file.ts";
 import type { Place } from "../workspace/workspace.ts";
@@ -34,8 +35,8 @@ export const readFile = (scope: FileToolScope) =>
     name: "read_file",
     description:
       "Reads a text file, or a range of its lines. Each line of the result starts with its number " +
-      "and a tab, which are not part of the file. Images and PDF documents are passed to the user " +
-      "as files. Read a file before you change it.",
+      "and a tab, which are not part of the file. Images and PDF documents are shown to you, if " +
+      "you can see them, and to the user. Read a file before you change it.",
     input: Input,
     plan: async ({ path }) => {
       const place = await scope.workspace.resolve(path);
@@ -45,15 +46,16 @@ export const readFile = (scope: FileToolScope) =>
       const { bytes } = await readContent(place, scope.maxFileBytes);
       const mediaType = viewableType(bytes);
       if (mediaType !== undefined) {
-        const { event, artifactId } = artifactOf(place, { bytes, mediaType }, context);
-        yield event;
+        yield viewable(place, { bytes, mediaType });
+        const artifactId = fileArtifactId(context.toolCallId, 1);
         return `[${place.shown}, ${mediaType}, was given to the user as artifact ${artifactId}]`;
       }
       const file = decodeText(bytes);
       if (file === undefined) {
         throw new WorkspaceError(`${place.shown} is a binary file of ${bytes.length} bytes`);
       }
-      await scope.seen.set(context.contextId, place.path, bytes);
+      const { caller, contextId } = context;
+      await scope.seen.set(sessionKey(caller, contextId), place.path, bytes);
       return range(file.text, offset, limit);
     },
   });
@@ -74,21 +76,17 @@ function range(text: string, offset: number, limit: number): string {
   return `${shown}\n[lines ${offset} to ${last} of ${lines.length}; continue with offset ${last + 1}]`;
 }
 
-/** An image or a document as an artifact of the task. */
-function artifactOf(
+/** An image or a document as a part of the result. */
+function viewable(
   place: Place,
   { bytes, mediaType }: { readonly bytes: Buffer; readonly mediaType: string },
-  { taskId, contextId, toolCallId }: ToolContext,
-): { readonly event: ToolEvent; readonly artifactId: string } {
+): ToolEvent {
   if (bytes.length > MAX_VIEWABLE) {
     throw new WorkspaceError(
       `${place.shown} has ${bytes.length} bytes; files of type ${mediaType} may have ${MAX_VIEWABLE}`,
     );
   }
   const name = basename(place.path);
-  const artifactId = `${toolCallId}-file`;
   const file = { name, mimeType: mediaType, bytes: bytes.toString("base64") };
-  const artifact = { artifactId, name, parts: [{ kind: "file", file } as const] };
-  const event = { kind: "artifact-update", taskId, contextId, artifact, lastChunk: true } as const;
-  return { event: { kind: "tool:event", event }, artifactId };
+  return { kind: "tool:file", file };
 }

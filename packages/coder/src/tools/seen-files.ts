@@ -1,6 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile, sha256 } from "../checkpoints/blobs.ts";
+import { replaceFile, sha256 } from "../storage/blobs.ts";
+import { type SessionKey, keyFile, keyText } from "../storage/session-key.ts";
 import { InOrder } from "../workspace/in-order.ts";
 import { errorCode } from "../workspace/workspace-error.ts";
 
@@ -24,34 +25,35 @@ export class SeenFiles {
   }
 
   /** The hash of the content that the conversation has seen last. */
-  async get(contextId: string, path: string): Promise<string | undefined> {
-    return (await this.#of(contextId)).get(path);
+  async get(session: SessionKey, path: string): Promise<string | undefined> {
+    return (await this.#of(session)).get(path);
   }
 
   /** Notes what the conversation has read or written; undefined forgets it. */
-  async set(contextId: string, path: string, bytes: Uint8Array | undefined): Promise<void> {
-    const seen = await this.#of(contextId);
+  async set(session: SessionKey, path: string, bytes: Uint8Array | undefined): Promise<void> {
+    const seen = await this.#of(session);
     const hash = bytes && sha256(bytes);
     if (seen.get(path) === hash) return;
     seen.delete(path);
     if (hash !== undefined) seen.set(path, hash);
     if (seen.size > MAX_FILES) seen.delete(seen.keys().next().value!);
-    await this.#writes.run(() => this.#store(contextId, seen));
+    await this.#writes.run(() => this.#store(session, seen));
   }
 
-  async #of(contextId: string): Promise<Map<string, string>> {
-    const known = this.#seen.get(contextId) ?? (await this.#load(contextId));
+  async #of(session: SessionKey): Promise<Map<string, string>> {
+    const key = keyText(session);
+    const known = this.#seen.get(key) ?? (await this.#load(session));
     // Another call may have loaded it meanwhile.
-    const seen = this.#seen.get(contextId) ?? known;
-    this.#seen.delete(contextId);
-    this.#seen.set(contextId, seen);
+    const seen = this.#seen.get(key) ?? known;
+    this.#seen.delete(key);
+    this.#seen.set(key, seen);
     if (this.#seen.size > MAX_CONVERSATIONS) this.#seen.delete(this.#seen.keys().next().value!);
     return seen;
   }
 
-  async #load(contextId: string): Promise<Map<string, string>> {
+  async #load(session: SessionKey): Promise<Map<string, string>> {
     try {
-      const text = await readFile(this.#fileOf(contextId), "utf8");
+      const text = await readFile(this.#fileOf(session), "utf8");
       return new Map(JSON.parse(text) as [string, string][]);
     } catch (error) {
       if (errorCode(error) === "ENOENT") return new Map();
@@ -59,12 +61,12 @@ export class SeenFiles {
     }
   }
 
-  async #store(contextId: string, seen: ReadonlyMap<string, string>): Promise<void> {
+  async #store(session: SessionKey, seen: ReadonlyMap<string, string>): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await replaceFile(this.#fileOf(contextId), JSON.stringify([...seen]));
+    await replaceFile(this.#fileOf(session), JSON.stringify([...seen]));
   }
 
-  #fileOf(contextId: string): string {
-    return join(this.#folder, `${sha256(Buffer.from(contextId))}.json`);
+  #fileOf(session: SessionKey): string {
+    return join(this.#folder, keyFile(session));
   }
 }

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { sessionKey } from "../storage/session-key.ts";
 import { writeContent } from "../workspace/files.ts";
 import { PLAIN, type TextFormat, encodeText } from "../workspace/text-file.ts";
 import { checkUnchanged, currentFile } from "./current-file.ts";
@@ -36,13 +37,14 @@ export const writeFile = (scope: FileToolScope) =>
         after: encodeText(after, format),
       };
     },
-    run: async (_input, { file, after }, { contextId, taskId }) => {
+    run: async (_input, { file, after }, { caller, contextId, taskId }) => {
+      const session = sessionKey(caller, contextId);
       const { place, bytes: before } = file;
-      await checkUnchanged(scope, contextId, file, { mustBeSeen: true });
+      await checkUnchanged(scope, session, file, { mustBeSeen: true });
       const label = `write_file ${place.shown}`;
-      await scope.checkpoints.beforeChange([place.path], { label, contextId, taskId });
+      await scope.checkpoints.beforeChange([place.path], { label, session, taskId });
       await writeContent(place, after);
-      await scope.seen.set(contextId, place.path, after);
+      await scope.seen.set(session, place.path, after);
       return `${before === undefined ? "Created" : "Replaced"} ${place.shown} (${after.length} bytes).`;
     },
   });

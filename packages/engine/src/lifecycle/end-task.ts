@@ -121,10 +121,14 @@ export async function abandonTask(engine: Engine, live: LiveTask): Promise<void>
 }
 
 /** The same for a log that has been read already. */
-export function abandonTurn(engine: Engine, { agent }: LiveTask, { task, journal }: TurnLog): void {
+export function abandonTurn(
+  engine: Engine,
+  { agent, owner }: LiveTask,
+  { task, journal }: TurnLog,
+): void {
   if (journal.length === 0) return;
   try {
-    agent?.definition.abandon?.(task, journal);
+    agent?.definition.abandon?.(task, journal, owner);
   } catch (error) {
     engine.logger.error("the agent could not abandon a task", {
       taskId: task.id,

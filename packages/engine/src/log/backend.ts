@@ -148,6 +148,11 @@ export type CommitResult =
 export interface StoredEvent {
   readonly seq: Seq;
   readonly json: string;
+  /**
+   * When the event was committed, in milliseconds since the epoch. Absent in logs of versions that
+   * did not store it.
+   */
+  readonly at?: number;
 }
 
 /** The indexed fields of a task, available without reading its log. */
@@ -179,6 +184,8 @@ export interface StoredTask extends TaskRecord {
  */
 export interface TaskIndex {
   get(taskId: string): Promise<StoredTask | undefined>;
+  /** The same without the snapshot. */
+  record(taskId: string): Promise<TaskRecord | undefined>;
   list(query: TaskQuery): Promise<TaskRecordPage>;
   /** The owner's listed tasks of a context that precede `before`, newest first, at most `limit`. */
   ofContext(query: ContextQuery): Promise<readonly TaskRecord[]>;

@@ -29,7 +29,7 @@ export function applyEntries(
   let task = before?.task;
   let size = before?.size ?? 0;
   for (const { json } of entries) size += json.length;
-  for (const event of joinChunks(entries)) task = applyEvent(task, event);
+  for (const { event } of joinChunks(entries)) task = applyEvent(task, event);
   if (task === undefined) throw new Error("a log begins with a task");
   const reply = last?.event.kind === "message" ? (last.event as Message) : before?.reply;
   return { task, head: last?.seq ?? before?.head ?? 0, size, ...(reply && { reply }) };
@@ -63,26 +63,42 @@ function parseSnapshot({ seq, json }: StoredSnapshot): TaskSnapshot {
   return { task: JSON.parse(json) as Task, head: seq, size: json.length };
 }
 
+/** Some entries of a log as one event: a single one, or consecutive chunks. */
+export interface JoinedEntries<Entry> {
+  readonly event: AgentEvent;
+  readonly first: Entry;
+  readonly last: Entry;
+}
+
 /**
  * Joins consecutive text chunks of one artifact into one event. The result is the
  * same with far fewer steps: an answer arrives in hundreds of chunks per commit.
  */
-function* joinChunks(entries: readonly LogEntry[]): Generator<AgentEvent, void> {
-  let first: ArtifactUpdateEvent | undefined;
+export function* joinChunks<Entry extends { readonly event: AgentEvent }>(
+  entries: readonly Entry[],
+): Generator<JoinedEntries<Entry>, void> {
+  let chunks: Entry[] = [];
   let texts: string[] = [];
-  for (const { event } of entries) {
-    const text = appendedText(event);
-    const chunk = event as ArtifactUpdateEvent;
-    if (text !== undefined && first?.artifact.artifactId === chunk.artifact.artifactId) {
-      texts.push(text);
+  let artifactId = "";
+  for (const entry of entries) {
+    const text = appendedText(entry.event);
+    if (text === undefined) {
+      if (chunks.length > 0) yield joined(chunks, texts);
+      chunks = [];
+      yield { event: entry.event, first: entry, last: entry };
       continue;
     }
-    if (first !== undefined) yield joined(first, texts);
-    first = text === undefined ? undefined : chunk;
-    texts = text === undefined ? [] : [text];
-    if (text === undefined) yield event;
+    const { artifact } = entry.event as ArtifactUpdateEvent;
+    if (chunks.length > 0 && artifact.artifactId !== artifactId) {
+      yield joined(chunks, texts);
+      chunks = [];
+    }
+    if (chunks.length === 0) texts = [];
+    ({ artifactId } = artifact);
+    chunks.push(entry);
+    texts.push(text);
   }
-  if (first !== undefined) yield joined(first, texts);
+  if (chunks.length > 0) yield joined(chunks, texts);
 }
 
 /** The text of an event that only appends text. */
@@ -99,9 +115,15 @@ function appendedText(event: AgentEvent): string | undefined {
   return isBare && isPlainText(part) ? part.text : undefined;
 }
 
-function joined(first: ArtifactUpdateEvent, texts: readonly string[]): ArtifactUpdateEvent {
+function joined<Entry extends { readonly event: AgentEvent }>(
+  chunks: readonly Entry[],
+  texts: readonly string[],
+): JoinedEntries<Entry> {
+  const first = chunks[0]!;
   const parts = [{ kind: "text", text: texts.join("") }] as const;
-  return { ...first, artifact: { ...first.artifact, parts } };
+  const chunk = first.event as ArtifactUpdateEvent;
+  const event = { ...chunk, artifact: { ...chunk.artifact, parts } };
+  return { event, first, last: chunks.at(-1)! };
 }
 
 /** An unfinished task is in memory, so its stored snapshot only limits what a restart has to read. */

@@ -28,6 +28,8 @@ export interface MemoryTask {
   readonly createdAt: number;
   /** The events of the log; only the last one if the log was compacted. */
   events: string[];
+  /** When each of them was committed. */
+  times: number[];
   /** How many events are not in `events` since compaction. */
   dropped: number;
   /** The earlier events that compaction kept. */
@@ -60,6 +62,7 @@ export function createTask({
     ...(agentId !== undefined && { agentId }),
     createdAt,
     events: [],
+    times: [],
     dropped: 0,
     kept: [],
     compacted: false,
@@ -74,7 +77,11 @@ export function createTask({
 
 /** Applies a step that was checked before. */
 export function applyStep(task: MemoryTask, step: CommitStep, wakeAt: number | null): void {
-  for (const event of step.events) task.events.push(event);
+  const at = Date.now();
+  for (const event of step.events) {
+    task.events.push(event);
+    task.times.push(at);
+  }
   task.epoch = step.epoch;
   task.state = step.state;
   task.statusAt = step.statusAt;
@@ -89,15 +96,17 @@ export function headOf({ dropped, events }: MemoryTask): Seq {
 }
 
 export function readLog(
-  { dropped, events, kept }: MemoryTask,
+  { dropped, events, times, kept }: MemoryTask,
   after: Seq,
   limit: number,
 ): readonly StoredEvent[] {
   const early = after < dropped ? kept.filter(({ seq }) => seq > after).slice(0, limit) : [];
   const first = Math.max(0, after - dropped);
-  const rest = events
-    .slice(first, first + limit - early.length)
-    .map((json, index) => ({ seq: dropped + first + index + 1, json }));
+  const rest = events.slice(first, first + limit - early.length).map((json, index) => ({
+    seq: dropped + first + index + 1,
+    json,
+    at: times[first + index]!,
+  }));
   return early.length === 0 ? rest : [...early, ...rest];
 }
 
@@ -116,13 +125,14 @@ export function compactLog(task: MemoryTask, snapshot: StoredSnapshot, keep: rea
   task.kept = readLog(task, 0, Infinity).filter(({ seq }) => kept.has(seq) && seq < headOf(task));
   task.dropped += Math.max(0, task.events.length - 1);
   task.events = task.events.slice(-1);
+  task.times = task.times.slice(-1);
   task.snapshot = snapshot;
   task.compacted = true;
 }
 
 /** Copies the task, so that the record of a caller does not change. */
 export function toRecord(task: MemoryTask): TaskRecord {
-  const { events, dropped, kept: _kept, snapshot: _, wakeAt, ...rest } = task;
+  const { events, times: _times, dropped, kept: _kept, snapshot: _, wakeAt, ...rest } = task;
   return { ...rest, head: dropped + events.length, ...(wakeAt !== null && { wakeAt }) };
 }
 
@@ -148,6 +158,12 @@ export class MemoryTaskIndex implements TaskIndex {
     this.#assertOpen();
     const task = this.#tasks.get(taskId);
     return task && toStoredTask(task);
+  }
+
+  async record(taskId: string): Promise<TaskRecord | undefined> {
+    this.#assertOpen();
+    const task = this.#tasks.get(taskId);
+    return task && toRecord(task);
   }
 
   async list({

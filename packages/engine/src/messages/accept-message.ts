@@ -33,6 +33,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checkHistory } from "../task/limits.ts";
 import { startAttempt } from "../run/resume-task.ts";
 
+/** How a task that a message creates differs from other tasks of the agent. */
+export interface NewTaskOptions {
+  /** Time limit of the task in milliseconds, in addition to that of the agent. Default none. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Creates a task even if the agent answers with a message alone, for callers that only know tasks.
+   * Default false.
+   */
+  readonly isAnnounced?: boolean | undefined;
+}
+
 /** A message from a caller. */
 export interface Incoming extends Sender {
   /** The agent that the message is for. Default: the first one of the engine. */
@@ -50,6 +61,7 @@ export interface Incoming extends Sender {
   readonly mailboxId?: string | undefined;
   /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
   readonly newTaskId?: string | undefined;
+  readonly newTask?: NewTaskOptions | undefined;
 }
 
 /** A message whose agent is known. */
@@ -85,7 +97,7 @@ async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<Ac
   const { owner } = caller;
   await followContext(engine, incoming);
   const now = engine.now();
-  const { newTaskId } = incoming;
+  const { newTaskId, newTask: { timeoutMs, isAnnounced = false } = {} } = incoming;
   const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
   const taskId = newTaskId ?? newId(now);
   const contextId = message.contextId ?? newId(now);
@@ -98,18 +110,22 @@ async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<Ac
   // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
   await engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt });
+  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt, timeoutMs });
   const received = { ...message, taskId, contextId };
+  const metadata = {
+    ...(trace && traceFields(trace)),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
   const task: Task = {
     kind: "task",
     id: taskId,
     contextId,
     status: { state: "submitted", timestamp: live.writer.statusTime(now) },
     history: [received],
-    ...(trace && { metadata: traceFields(trace) }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
   };
   // An agent that may reply without a task shows the task only when its first event requires one.
-  const announced = !agent.info.replies;
+  const announced = isAnnounced || !agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
     const working = announced ? [engine.status(live, "working", { trace })] : [];

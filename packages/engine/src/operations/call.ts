@@ -9,6 +9,7 @@ import {
 } from "@convoke/protocol";
 import type { ServedAgent } from "../run/agents.ts";
 import type { TaskScope } from "../run/live-tasks.ts";
+import type { NewTaskOptions } from "../messages/accept-message.ts";
 import type { Engine } from "../run/engine.ts";
 
 /** The extensions that the server implements for every agent. */
@@ -30,6 +31,7 @@ export interface Call {
   readonly extendedCard?: ((caller: Caller) => Promise<AgentCardFacts | undefined>) | undefined;
   /** The extensions that are active for this request. Default none. */
   readonly extensions?: ReadonlySet<string> | undefined;
+  readonly newTask?: NewTaskOptions | undefined;
   /** The cursor after which a stream resumes, as the client sent it. */
   readonly lastEventId: string | undefined;
 }

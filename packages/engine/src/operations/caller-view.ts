@@ -21,7 +21,7 @@ const { runReport, toolActivity: activity } = EXTENSIONS;
  * that it accepts. Undefined if the caller receives everything as it is stored.
  */
 export function callerView(
-  { agent, extensions }: Pick<Call, "agent" | "extensions">,
+  { agent, caller, extensions }: Pick<Call, "agent" | "caller" | "extensions">,
   acceptedOutputModes?: readonly string[],
   dialect?: Dialect,
 ): View | undefined {
@@ -29,7 +29,7 @@ export function callerView(
   // A dialect shows the tool calls in its own form.
   if (extensions?.has(activity.uri) === true && dialect === undefined) views.push(withActivity);
   if (extensions?.has(runReport.uri) === true)
-    views.push((event) => withReport(agent.definition, event));
+    views.push((event) => withReport(agent.definition, event, caller.owner));
   // A caller that activates a dialect reads its data parts, whatever else it accepts.
   const convert = dialect === undefined ? withoutData(acceptedOutputModes) : undefined;
   if (convert !== undefined) views.push(convert);
@@ -50,9 +50,9 @@ function withActivity(event: AgentEvent, seq: Seq): AgentEvent {
   return toolActivity(event, `${taskId}-tools-${seq}`) ?? event;
 }
 
-function withReport(agent: Agent, event: AgentEvent): AgentEvent {
+function withReport(agent: Agent, event: AgentEvent, owner: string): AgentEvent {
   if (event.kind !== "task") return event;
   const task = event as Task;
-  const report = agent.report?.(task);
+  const report = agent.report?.(task, owner);
   return report === undefined ? event : { ...task, metadata: { ...task.metadata, agent: report } };
 }

@@ -32,7 +32,7 @@ export class PageBudget {
   }
 
   /** Counts what was read for the page, shown or not. */
-  read({ size }: TaskSnapshot): void {
+  read({ size }: Pick<TaskSnapshot, "size">): void {
     this.#read += size;
   }
 
@@ -105,14 +105,25 @@ interface ExaminedTask {
 
 const BATCH = 64;
 
+/** Which tasks belong to a list. */
+interface TaskFilter {
+  readonly state?: TaskState;
+  readonly contextId?: string;
+  readonly idPrefix?: string;
+}
+
+/** Sorts after every task id with the same beginning. */
+const LAST = "\u{10FFFF}";
+
 /**
  * Examines listed tasks, starting after a position: those of the caller, newest status first, or
  * those of several owners, newest id first. Indexes have the owner in front, so tasks of several
- * owners are examined one by one, and the reader decides how many are enough for a page.
+ * owners are examined one by one, and the reader decides how many are enough for a page. Tasks with
+ * the beginning of an id are found by id in any case.
  */
 export async function* examineTasks(
   { engine, caller, owners, agent }: OwnersCall,
-  filter: { readonly state?: TaskState; readonly contextId?: string },
+  { idPrefix, ...filter }: TaskFilter,
   start: ListPosition | undefined,
 ): AsyncGenerator<ExaminedTask> {
   const { tasks } = engine.backend;
@@ -121,9 +132,9 @@ export async function* examineTasks(
   await engine.settled();
   const isUnfinished = state !== undefined && !isTerminal(state);
   const nextBatch = async (after: ListPosition | undefined): Promise<readonly TaskRecord[]> => {
-    if (owners !== undefined) {
-      const before = after && { before: after.taskId };
-      return tasks.newest({ limit: BATCH, isUnfinished, ...before });
+    if (owners !== undefined || idPrefix !== undefined) {
+      const before = after?.taskId ?? (idPrefix && idPrefix + LAST);
+      return tasks.newest({ limit: BATCH, isUnfinished, ...(before && { before }) });
     }
     const query = {
       owner: scope.owner,
@@ -137,9 +148,10 @@ export async function* examineTasks(
   for (let after = start; ;) {
     const records = await nextBatch(after);
     for (const record of records) {
+      if (idPrefix !== undefined && !record.taskId.startsWith(idPrefix)) return;
       const isMatch =
         record.listed &&
-        (owners === undefined || owners(record.owner)) &&
+        (owners?.(record.owner) ?? record.owner === caller.owner) &&
         scope.agent?.owns(record) !== false &&
         (state === undefined || record.state === state) &&
         (contextId === undefined || record.contextId === contextId);

@@ -12,6 +12,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { PushRules } from "../run/engine.ts";
+import { taskNotFound } from "../run/live-tasks.ts";
 import { type StoredTarget, readTarget } from "../push/notification.ts";
 import type { NewPush, PushRecord, Seq } from "../log/backend.ts";
 import { type Call, scopeOf } from "./call.ts";
@@ -174,11 +175,6 @@ function noConfig(taskId: string, id: string | undefined): A2AError {
   return new A2AError("TaskNotFound", `task ${taskId} has ${what}`, {
     details: { taskId, ...(id !== undefined && { pushConfigId: id }) },
   });
-}
-
-/** The task was removed while the request was handled. */
-function taskNotFound(taskId: string): A2AError {
-  return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
 }
 
 function byId(left: PushRecord, right: PushRecord): number {

@@ -73,7 +73,7 @@ export async function acceptRequest(
   request: SendMessageRequest,
   call: Call,
 ): Promise<AcceptedTask> {
-  const { engine, agent, caller, trace, extensions } = call;
+  const { engine, agent, caller, trace, extensions, newTask } = call;
   const { message, pushConfig } = request;
   checkRequired(call);
   checkMessageSize(message, engine.limits);
@@ -87,7 +87,7 @@ export async function acceptRequest(
   const isRetryable = engine.isIdempotent || asks;
   // Agents see the extensions that concern them; retries are handled before they run.
   const seen = extensions && new Set([...extensions].filter((each) => each !== uri));
-  const incoming = { agent, message, caller, trace, push, isRetryable, extensions: seen };
+  const incoming = { agent, message, caller, trace, push, isRetryable, extensions: seen, newTask };
   const accepted = acceptMessage(engine, incoming);
   const { taskId } = message;
   if (taskId === undefined) return accepted;

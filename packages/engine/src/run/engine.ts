@@ -40,7 +40,7 @@ import {
 } from "../task/limits.ts";
 import { Agents, type ServedAgent } from "./agents.ts";
 import type { LiveTask } from "./live-task.ts";
-import { LiveTasks, type TaskScope, agentFilter } from "./live-tasks.ts";
+import { LiveTasks, type TaskChange, type TaskScope, agentFilter } from "./live-tasks.ts";
 import { type Failure, Run } from "./run.ts";
 import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
 import { StorageHealth } from "../task/storage-health.ts";
@@ -155,6 +155,7 @@ export class Engine {
   readonly tasks: LiveTasks;
   readonly #parked: ParkedRuns;
   readonly #onTaskEnded = new Set<() => void>();
+  readonly #onTaskStatus = new Set<(change: TaskChange) => void>();
   #isDraining = false;
   readonly #closing = new AbortController();
 
@@ -186,6 +187,9 @@ export class Engine {
         if (live !== undefined) recordTaskSpan(this.backend, live);
         for (const listener of this.#onTaskEnded) listener();
       },
+      onStatus: (change) => {
+        for (const listener of this.#onTaskStatus) listener(change);
+      },
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
       onStored: (taskId) => this.storage.worked(taskId),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
@@ -213,6 +217,12 @@ export class Engine {
   onTaskEnded(listener: () => void): () => void {
     this.#onTaskEnded.add(listener);
     return () => this.#onTaskEnded.delete(listener);
+  }
+
+  /** Calls the listener with each new status of a listed task. Returns a function that removes it. */
+  onTaskStatus(listener: (change: TaskChange) => void): () => void {
+    this.#onTaskStatus.add(listener);
+    return () => this.#onTaskStatus.delete(listener);
   }
 
   /** The time for a write that happens now. */

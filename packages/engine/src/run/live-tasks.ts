@@ -15,7 +15,7 @@ import type {
 } from "../log/backend.ts";
 import type { WakingTask } from "./wake-timer.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
-import { taskDeadline } from "../task/task-clock.ts";
+import { ownTimeout, taskDeadline } from "../task/task-clock.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Agents, ServedAgent } from "./agents.ts";
 import { LiveTask, type LiveTaskOptions } from "./live-task.ts";
@@ -33,6 +33,8 @@ export interface LiveTasksOptions {
   readonly agents: Agents;
   /** Called when a task ends. */
   readonly onEnded: (ended: EndedTask) => void;
+  /** Called after each commit with a status, for tasks that lists include. */
+  readonly onStatus: (change: TaskChange) => void;
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
@@ -88,7 +90,7 @@ export class LiveTasks {
   async record(taskId: string, { owner, agent }: TaskScope): Promise<StoredTask> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record?.owner === owner && agent?.owns(record) !== false) return record;
-    throw new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+    throw taskNotFound(taskId);
   }
 
   /** The task if it is open. */
@@ -143,6 +145,8 @@ export class LiveTasks {
     readonly contextId: string;
     readonly now: number;
     readonly createdAt: number;
+    /** Time limit of this task, in addition to that of the agent. */
+    readonly timeoutMs?: number | undefined;
   }): LiveTask {
     const { taskId, owner, now, agent } = facts;
     const status = { state: "submitted", statusAt: now } as const;
@@ -261,7 +265,8 @@ export class LiveTasks {
     const writer = this.#writer({ taskId, owner, epoch, status, listed, wakeAt, snapshot });
     const agent = this.#options.agents.of(record);
     const oldest = oldestCursor(record);
-    return this.#admit(writer, { ...record, agentName: record.agent, agent, oldest });
+    const timeoutMs = ownTimeout(snapshot.task);
+    return this.#admit(writer, { ...record, agentName: record.agent, agent, oldest, timeoutMs });
   }
 
   /** Keeps the task open until `release`, so that concurrent callers use the same writer (G4). */
@@ -303,9 +308,9 @@ export class LiveTasks {
     facts: Pick<
       LiveTaskOptions,
       "owner" | "contextId" | "createdAt" | "agentName" | "agent" | "oldest"
-    >,
+    > & { readonly timeoutMs?: number | undefined },
   ): LiveTask {
-    const { owner, contextId, createdAt, agentName, agent, oldest } = facts;
+    const { owner, contextId, createdAt, agentName, agent, oldest, timeoutMs } = facts;
     const live = new LiveTask({
       owner,
       contextId,
@@ -313,7 +318,7 @@ export class LiveTasks {
       agentName,
       agent,
       writer,
-      deadline: agent && taskDeadline(agent.info, createdAt),
+      deadline: agent && taskDeadline(agent.info, createdAt, timeoutMs),
       oldest,
       onWakeAt: this.#options.onWakeAt,
     });
@@ -322,7 +327,7 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, agents, onStorageError, onStored, onEnded } = this.#options;
+    const { backend, agents, onStorageError, onStored, onEnded, onStatus } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
@@ -335,8 +340,22 @@ export class LiveTasks {
         if (live !== undefined) void this.refresh(live).catch(() => undefined);
       },
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
+      onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
     });
   }
+}
+
+/** The error for a task that does not exist, or belongs to another owner. */
+export function taskNotFound(taskId: string): A2AError {
+  return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+}
+
+/** A task has a new status. */
+export interface TaskChange {
+  readonly taskId: string;
+  readonly owner: string;
+  readonly state: TaskState;
+  readonly head: Seq;
 }
 
 interface EndedTask {
@@ -375,7 +394,7 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
 
 type WriterFacts = Omit<
   TaskWriterOptions,
-  "backend" | "perAgent" | "onStorageError" | "onStored" | "onStale" | "onEnded"
+  "backend" | "perAgent" | "onStorageError" | "onStored" | "onStale" | "onEnded" | "onStatus"
 > & {
   readonly owner: string;
 };

@@ -58,6 +58,7 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     message,
     conversation,
     journal,
+    findArtifact: (id) => live.task.artifacts?.find(({ artifactId }) => artifactId === id),
     attempt,
     caller,
     extensions,

@@ -5,6 +5,7 @@ import {
   type StatusUpdateEvent,
   isInterrupted,
   isSleep,
+  type Task,
 } from "@convoke/protocol";
 
 /** A clock that is set back further than this is believed; less than this must not reorder tasks. */
@@ -70,9 +71,20 @@ export function isoTime(ms: number): string {
   return lastIso.text;
 }
 
-/** When a task times out, if it does. */
-export function taskDeadline(info: AgentInfo, createdAt: number): number | undefined {
-  return info.timeoutMs === undefined ? undefined : createdAt + info.timeoutMs;
+/** When a task times out, if it does: the earlier of the agent's limit and that of the task. */
+export function taskDeadline(
+  info: AgentInfo,
+  createdAt: number,
+  ownTimeoutMs: number | undefined,
+): number | undefined {
+  const limits = [info.timeoutMs, ownTimeoutMs].filter((ms) => ms !== undefined);
+  return limits.length === 0 ? undefined : createdAt + Math.min(...limits);
+}
+
+/** The time limit of one task is in its metadata, because it has to survive a restart. */
+export function ownTimeout({ metadata }: Task): number | undefined {
+  const ms = metadata?.["timeoutMs"];
+  return typeof ms === "number" && ms > 0 ? ms : undefined;
 }
 
 /**

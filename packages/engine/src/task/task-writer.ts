@@ -84,6 +84,8 @@ export interface TaskWriterOptions {
   readonly onStale: () => void;
   /** Called with the final state once the end of the task is stored. */
   readonly onEnded: (state: TaskState) => void;
+  /** Called after each commit that has a status, or that adds the task to lists, if they include it. */
+  readonly onStatus: (state: TaskState, head: Seq) => void;
 }
 
 /**
@@ -111,6 +113,7 @@ export class TaskWriter {
   #onStored: () => void;
   #onStale: () => void;
   #onEnded: TaskWriterOptions["onEnded"];
+  #onStatus: TaskWriterOptions["onStatus"];
   #queue: Pending[] = [];
   #current: Pending | undefined;
   #committing = false;
@@ -136,6 +139,7 @@ export class TaskWriter {
     this.#onStored = options.onStored;
     this.#onStale = options.onStale;
     this.#onEnded = options.onEnded;
+    this.#onStatus = options.onStatus;
   }
 
   /** The committed task. */
@@ -357,11 +361,14 @@ export class TaskWriter {
       : this.#commitOnce(step));
     if (committed.kind === "committed") {
       this.#onStored();
+      const isNews =
+        step.listed !== this.#listed || next.task.status !== this.#snapshot?.task.status;
       this.#listed = step.listed;
       this.#storedEpoch = step.epoch;
       if (running !== undefined) this.#isRunning = running;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
+      if (isNews && step.listed) this.#onStatus(next.task.status.state, next.head);
       if (isTerminal(step.state)) this.#onEnded(step.state);
     }
     return committed;

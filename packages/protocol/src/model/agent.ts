@@ -8,7 +8,7 @@ import type { Message } from "./message.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Metadata } from "./part.ts";
 import type { CardSecurity, SecurityRequirement } from "./security.ts";
-import type { Task } from "./task.ts";
+import type { A2AArtifact, Task } from "./task.ts";
 import type { OperationName, ProtocolVersion } from "./operations.ts";
 
 /**
@@ -43,15 +43,16 @@ export interface Agent {
   /**
    * Called when a task is canceled that the agent is not working on at the moment, because its turn
    * was waiting and had been dropped, or the process crashed in between. The journal says what the
-   * agent started elsewhere and should now stop. May be called more than once.
+   * agent started elsewhere and should now stop. May be called more than once. `owner` is the owner
+   * of the task: a context id alone does not identify a conversation.
    */
-  abandon?(task: Task, journal: readonly InternalEvent[]): void;
+  abandon?(task: Task, journal: readonly InternalEvent[], owner: string): void;
   /**
    * Says what works on a task: its id, context and state, and the model, MCP servers and tools of
    * the agent. May be called at any time, for a task in any state. Callers that activate the
-   * extension `run-report` receive it.
+   * extension `run-report` receive it. `owner` is the owner of the task.
    */
-  report?(task: Task): Metadata;
+  report?(task: Task, owner: string): Metadata;
   /**
    * The formats in which callers that activate their extensions see the tasks of the agent. The
    * agent declares these extensions in its `info`. Without it, every caller sees plain A2A.
@@ -63,12 +64,23 @@ export interface Agent {
    * return a converted message as it is, because it may be called again for the same message.
    */
   translate?(message: Message, task: Task): Message;
+  /**
+   * The tools that the agent may use, in declared order. Called for each request, because the tools
+   * of its MCP servers come and go.
+   */
+  tools?(): readonly AgentTool[];
   /** The commands that callers can list and run. Called for each request, because they may change. */
   commands?(): readonly AgentCommand[] | Promise<readonly AgentCommand[]>;
   /** Receives its environment before the first turn in a server. */
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
   [Symbol.asyncDispose]?(): PromiseLike<void>;
+}
+
+/** A tool of an agent, as a card or a list shows it. */
+export interface AgentTool {
+  readonly name: string;
+  readonly description: string;
 }
 
 /** The environment in which an agent is served. */
@@ -122,6 +134,11 @@ export interface Turn {
   readonly conversation: readonly Message[];
   /** Internal events of earlier attempts at this turn, and messages they received, in order; empty on the first attempt. */
   readonly journal: readonly InternalEvent[];
+  /**
+   * An artifact of the task as it is now, including those that earlier attempts at this turn wrote.
+   * Undefined if there is none.
+   */
+  readonly findArtifact?: (artifactId: string) => A2AArtifact | undefined;
   /** 1 for the first attempt, incremented each time the turn is started again. */
   readonly attempt: number;
   readonly caller: Caller;

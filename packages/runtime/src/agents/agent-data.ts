@@ -20,6 +20,8 @@ import {
   writeAgentRecord,
 } from "./agent-record.ts";
 
+export { registerAgent } from "./registered-agents.ts";
+
 /** Where the tasks of an agent are stored. */
 export interface DataOptions {
   /**
@@ -99,18 +101,24 @@ export async function openHostData(options: Omit<AgentDataOptions, "source">): P
     ...(folder !== undefined && { folder }),
     prepare: async (agent) => {
       const { id } = agentKey(agent);
-      const own = folder === undefined ? undefined : join(folder, "agents", id);
+      const own = folder === undefined ? undefined : ownFolderIn(folder, id);
       if (own !== undefined) await mkdir(own, { recursive: true, mode: 0o700 });
       await prepareAgent(agent, { ...options, id, folder: own, onFatal });
     },
   };
 }
 
+/** The folder of one of several agents: below the shared one, unless that was its own before. */
+function ownFolderIn(folder: string, id: string): string {
+  const isOwn = readAgentRecords(folder).some((record) => record.id === id);
+  return isOwn ? folder : join(folder, "agents", id);
+}
+
 /** The folder in which every agent has its own, unless `data` names another one. */
 const DEFAULT_ROOT = ".convoke";
 
 /** The folder that several agents share, unless `data` names another one. */
-const HOST_FOLDER = join(DEFAULT_ROOT, "host");
+export const HOST_FOLDER = join(DEFAULT_ROOT, "host");
 
 function logFatal(logger: Logger): (error: Error) => void {
   return (error) => logger.error("the storage failed for good", { error });

@@ -5,6 +5,7 @@ import {
   type AgentEnvironment,
   type AgentEvent,
   type AgentInfo,
+  type AgentTool,
   type InternalEvent,
   type Message,
   type Metadata,
@@ -164,11 +165,15 @@ export class AgentLoop implements Agent, AsyncDisposable {
   }
 
   abandon(task: Task, journal: readonly InternalEvent[]): void {
-    this.#agent.abandon?.(task, journal);
+    this.#agent.abandon(task, journal);
   }
 
   report(task: Task): Metadata {
     return this.#agent.report(task);
+  }
+
+  tools(): readonly AgentTool[] {
+    return this.#agent.tools();
   }
 
   prepare(place: AgentEnvironment): void {
@@ -224,7 +229,7 @@ function standalone(agent: ModelAgent, onError: (error: unknown, errorId: string
       return agent.info;
     },
     accept: (task, message, at) => agent.accept?.(task, message, at) ?? message,
-    abandon: (task, journal) => agent.abandon?.(task, journal),
+    abandon: (task, journal) => agent.abandon(task, journal),
     report: (task) => agent.report(task),
     prepare: (place) => agent.prepareStandalone(place),
     [Symbol.asyncDispose]: async () => agent[Symbol.asyncDispose]?.(),

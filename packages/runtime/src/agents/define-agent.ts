@@ -60,6 +60,7 @@ const OPTIONS: OptionNames<AgentDefinition | ModelAgentDefinition> = {
   mcpServers: true,
   mcpSkills: true,
   mcpOptions: true,
+  mcpToolPermissions: true,
   subAgents: true,
   clientTools: true,
 };

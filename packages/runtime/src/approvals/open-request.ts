@@ -60,7 +60,7 @@ interface OpenToolUse {
   readonly input: Metadata;
 }
 
-export function approvalRequest(approval: Approval): OpenRequest {
+export function approvalRequest(approval: Approval): OpenApproval {
   return { kind: "approval", requestId: approval.id, toolCallId: approval.tool.callId, approval };
 }
 

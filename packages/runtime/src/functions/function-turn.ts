@@ -2,6 +2,7 @@ import { type Turn, textOfParts } from "@convoke/protocol";
 import { answerValues } from "../approvals/check-answer.ts";
 import { checkCredentialName } from "../tools/interrupts.ts";
 import { type Ask, createAsk, guarded } from "./ask.ts";
+import { type Approve, createApprove } from "./approve.ts";
 import { artifact, complete, fail, reject, reply, status } from "./function-output.ts";
 import { Journal } from "./journal.ts";
 import { type Step, Steps } from "./steps.ts";
@@ -18,6 +19,7 @@ export interface FunctionTurn extends Turn {
   readonly step: Step;
   /** Asks the caller and waits for the answer. */
   readonly ask: Ask;
+  readonly approve: Approve;
   /**
    * Reports that the caller must authorize something first, and waits for the caller's next
    * message. Returns its text, or with `credential` the credential that the caller has sent.
@@ -56,6 +58,7 @@ export function createFunctionTurn(turn: Turn, hooks: RunHooks): FunctionTurn {
     text: textOfParts(turn.message.parts),
     step,
     ask: createAsk(waits),
+    approve: createApprove(waits, turn),
     authRequired: (text, options) => guarded("authRequired", signedIn(waits, text, options)),
     sleep: (ms) => guarded("sleep", waits.forTime(ms)),
     status,

@@ -45,6 +45,11 @@ export interface FunctionQuestion {
   /** The name of the credential that is asked for. */
   readonly credential?: string | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Creates its message, if that is not a question like any other. */
+  readonly toMessage?: (
+    requestId: string,
+    facts: { readonly messageId: string; readonly problem?: string | undefined },
+  ) => Message;
 }
 
 /** An answer that fits, or why it does not. */
@@ -239,6 +244,9 @@ function questionMessage(
 ): Message {
   const { state, prompt, choices, schema, sensitive = false, credential } = question;
   const { requestId } = note;
+  if (question.toMessage !== undefined) {
+    return question.toMessage(String(requestId), { messageId, problem });
+  }
   const text = problem === undefined ? questionText(question) : problem;
   const data =
     state === "auth-required"

@@ -178,7 +178,7 @@ export class CallRun {
     const { toolCallId } = this.#call;
     const { complete, starts, interrupts, approvals: asked } = journal.call(toolCallId);
     if (complete !== undefined) {
-      this.#result = notedResult(complete);
+      this.#result = notedResult(complete, scope.turn);
       return;
     }
     const approval = asked.at(-1)?.approval;
@@ -285,12 +285,14 @@ export class CallRun {
         call: { toolCallId, digest: checked.digest, isGuarded: this.#isGuarded },
         decisions: approvals.decisions,
         input: checked.input,
+        taped: scope.tape && { tape: scope.tape, input: given, secrets },
         context: {
           taskId: task.id,
           contextId: task.contextId,
           toolCallId,
           key: `${task.id}:${toolCallId}`,
           caller,
+          depth: scope.budget.depth,
           trace: { ...traceHeaders(trace), traceId: trace.traceId },
           answers: new Map(this.#interrupts.answers),
           credentials: new Map(approvals.credentials),
@@ -300,7 +302,7 @@ export class CallRun {
         sink,
       }),
     );
-    const { sources, used } = sink;
+    const { sources, files, used } = sink;
     if (outcome.kind === "error") {
       const facts = { taskId: task.id, tool: toolName, toolCallId };
       const { text, error = text } = outcome;
@@ -309,7 +311,7 @@ export class CallRun {
       return this.#complete({ output: outcome.text, isError: true, used, errorId });
     }
     if (outcome.kind === "result") {
-      return this.#complete({ output: outcome.value, sources, used });
+      return this.#complete({ output: outcome.value, sources, files, used });
     }
     const interrupts = secrets.hide(outcome.interrupts);
     this.#interrupts.ask(interrupts);

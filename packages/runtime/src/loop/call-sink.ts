@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  type FileContent,
   type Message,
   type StatusUpdateEvent,
   agentMessage,
@@ -11,6 +12,8 @@ import type { Source, ToolInterruptEvent } from "../run/loop-events.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { Secrets } from "../approvals/secrets.ts";
 import { added } from "../run/usage.ts";
+import type { ResultFile } from "../model/model.ts";
+import { fileArtifactId } from "../tools/tool.ts";
 import { type OpenRequest, interruptRequest } from "../approvals/open-request.ts";
 
 /** Progress is for people: more frequent updates are unreadable, and would fill up the history. */
@@ -30,6 +33,7 @@ export class CallSink implements ToolSink {
   readonly #scope: LoopScope;
   readonly #facts: SinkFacts;
   readonly sources: Source[] = [];
+  readonly files: ResultFile[] = [];
   used: DelegatedUsage | undefined;
   #statuses = 0;
   #progressAt = Number.NEGATIVE_INFINITY;
@@ -48,6 +52,8 @@ export class CallSink implements ToolSink {
         return this.#progress(shown.text, shown.fraction);
       case "tool:event":
         return this.#event(shown.event);
+      case "tool:file":
+        return this.#file(shown.file);
       case "tool:source": {
         const { url, title } = shown;
         if (this.sources.length < MAX_SOURCES) {
@@ -105,6 +111,17 @@ export class CallSink implements ToolSink {
       ...(referenceTaskIds && { referenceTaskIds }),
       ...(metadata && { metadata }),
     });
+  }
+
+  /** The log has the bytes once, in the artifact; the result refers to it. */
+  #file(file: FileContent): void {
+    const { id: taskId, contextId } = this.#scope.turn.task;
+    const place = this.files.length + 1;
+    const artifactId = fileArtifactId(this.#facts.call.toolCallId, place);
+    this.files.push({ artifactId, file });
+    const name = file.name ?? `File ${place}`;
+    const artifact = { artifactId, name, parts: [{ kind: "file", file } as const] };
+    this.#scope.say({ kind: "artifact-update", taskId, contextId, artifact, lastChunk: true });
   }
 
   #artifact(event: ArtifactUpdateEvent): void {

@@ -12,7 +12,7 @@ import type {
 } from "../model/model.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { ToolOutcome } from "./run-tool.ts";
+import type { ToolOutcome } from "../run/tape.ts";
 
 // Names and formats follow the GenAI semantic conventions of OpenTelemetry, which are still in
 // development: https://opentelemetry.io/docs/specs/semconv/gen-ai/

@@ -24,10 +24,10 @@ import { type ModelAnswer, ModelCalls, textOfContent } from "./model-calls.ts";
 import { Outbox } from "../run/outbox.ts";
 import { Questions } from "./questions.ts";
 import { OutputArtifact, outputFailure, readOutput, repairRequest } from "./structured-output.ts";
-import type { RunReports } from "./run-report.ts";
+import type { ReportedRun, RunReports } from "./run-report.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TurnTools } from "./turn-tools.ts";
-import { type Usage, UsageMeter } from "../run/usage.ts";
+import type { Usage, UsageMeter } from "../run/usage.ts";
 import { GRANT_ID } from "../approvals/grants.ts";
 import { requestsIn } from "../approvals/open-request.ts";
 import { asksForToolsOnly } from "../run/client-tools.ts";
@@ -61,13 +61,13 @@ export function runLoop(
   });
 }
 
-class LoopRun {
-  readonly #scope: LoopScope;
+class LoopRun implements ReportedRun {
+  readonly scope: LoopScope;
+  readonly tools: TurnTools;
   readonly #abort: AbortController;
   readonly #reports: RunReports;
   readonly #output: OutputArtifact | undefined;
   readonly #artifact: AnswerTarget;
-  readonly #tools: TurnTools;
   readonly #sources = new Map<string, Source>();
   #failures = 0;
   #hasRepaired = false;
@@ -75,17 +75,17 @@ class LoopRun {
   #stopTimer: (() => void) | undefined;
 
   constructor(scope: LoopScope, abort: AbortController, reports: RunReports) {
-    this.#scope = scope;
+    this.scope = scope;
     this.#abort = abort;
     this.#reports = reports;
     this.#output = scope.settings.output && new OutputArtifact(scope);
     this.#artifact = this.#output ?? new AnswerArtifact(scope);
-    this.#tools = new TurnTools(this.#scope);
+    this.tools = new TurnTools(this.scope);
   }
 
   async go(): Promise<void> {
-    const { turn } = this.#scope;
-    this.#reports.begin(turn.task.id, this.#tools);
+    const { turn } = this.scope;
+    this.#reports.begin(turn.task.id, this);
     try {
       const answer = await this.#work();
       this.#end(answerEnd(answer, this.#finalText(answer)));
@@ -95,31 +95,29 @@ class LoopRun {
       this.#end(error instanceof ModelError ? this.#logged(end, error) : end);
     } finally {
       this.#stopTimer?.();
-      this.#reports.end(turn.task.id, this.#tools);
-      this.#tools.end(this.#hasEnded);
+      this.#reports.end(turn.task.id, this);
+      this.tools.end(this.#hasEnded);
     }
   }
 
   /** The end of a task whose model failed, with the id under which the operator finds the cause. */
   #logged(end: LoopEnd, error: ModelError): LoopEnd {
-    const { turn, settings } = this.#scope;
-    const facts = { taskId: turn.task.id, model: settings.model.id };
+    const { turn, settings, model } = this.scope;
+    const facts = { taskId: turn.task.id, model: model.id };
     const errorId = settings.log.failed("a task failed because of its model", facts, error);
     return { ...end, metadata: { ...end.metadata, errorId } };
   }
 
   /** The loop: model, tools, model, … until the model calls no tool. */
   async #work(): Promise<ModelAnswer> {
-    const { turn, settings, clock, journal, budget } = this.#scope;
+    const { turn, settings, clock, journal, budget } = this.scope;
     const { allowsCycles, identity } = settings;
     budget.admit(identity.id, { allowsCycles, now: clock.startedAt ?? turn.now() });
-    const model = await settings.model.resolve();
-    this.#scope.usage = new UsageMeter(model.price);
-    const tools = this.#tools;
-    const models = new ModelCalls(this.#scope, model, tools, this.#artifact);
-    const questions = new Questions(this.#scope, (isWaiting) => this.#time(isWaiting));
+    const { tools } = this;
+    const models = new ModelCalls(this.scope, tools, this.#artifact);
+    const questions = new Questions(this.scope, (isWaiting) => this.#time(isWaiting));
     const { artifactId: answerId } = this.#artifact;
-    const calls = new ToolCalls(this.#scope, { tools, questions, answerId });
+    const calls = new ToolCalls(this.scope, { tools, questions, answerId });
     let transcript = openingTranscript(turn);
     const subject = transcript.length - 1;
     clock.start();
@@ -127,7 +125,7 @@ class LoopRun {
     for (let iteration = 1; ; iteration++) {
       budget.check(this.#total(), this.#failures, turn.now());
       const answer = await models.answer({ iteration, transcript, subject });
-      this.#scope.usage.addAnswer(answer.usage);
+      this.scope.usage.addAnswer(answer.usage, settings.models.find(answer.model).price);
       this.#addSources(answer.sources);
       const wanted = answer.content.filter(
         (piece): piece is ToolCall => piece.kind === "tool-call",
@@ -137,7 +135,7 @@ class LoopRun {
           ? await this.#runTools(calls, iteration, wanted)
           : await this.#readAnswer(answer);
       if (!journal.hasCheckpoint(iteration)) {
-        this.#scope.note({ kind: "internal:checkpoint", iteration });
+        this.scope.note({ kind: "internal:checkpoint", iteration });
       }
       if (next === undefined) return answer;
       const assistant = { role: "assistant", content: answer.content } as const;
@@ -147,7 +145,7 @@ class LoopRun {
 
   /** The message of a completed task, if the agent sends one. */
   #finalText({ content }: ModelAnswer): string {
-    if (!this.#scope.settings.finalMessage) return "";
+    if (!this.scope.settings.finalMessage) return "";
     return this.#output === undefined ? textOfContent(content) : this.#output.text;
   }
 
@@ -161,12 +159,12 @@ class LoopRun {
     const { results, said } = await calls.run(iteration, wanted);
     for (const { sources, used } of results) {
       this.#addSources(sources);
-      this.#scope.usage.addDelegated(used);
+      this.scope.usage.addDelegated(used);
     }
     const failed = results.filter(({ isError, isDeclined }) => isError && !isDeclined);
     this.#failures = failed.length === results.length ? this.#failures + 1 : 0;
     // The next request must be reproducible after a crash.
-    await this.#scope.durable();
+    await this.scope.durable();
     return { entry: { role: "tool", results: results.map(toldResult) }, said };
   }
 
@@ -175,7 +173,7 @@ class LoopRun {
    * after an answer that does not fit; undefined if the answer is final.
    */
   async #readAnswer(answer: ModelAnswer): Promise<NextEntries | undefined> {
-    const { output } = this.#scope.settings;
+    const { output } = this.scope.settings;
     if (output === undefined || answerEnd(answer, "").state !== "completed") return undefined;
     const read = await readOutput(textOfContent(answer.content), output);
     if (read.ok) {
@@ -189,8 +187,8 @@ class LoopRun {
   }
 
   #checkToolCalls(wanted: number): void {
-    const { toolCalls: most } = this.#scope.settings.budget;
-    const { usage } = this.#scope;
+    const { toolCalls: most } = this.scope.settings.budget;
+    const { usage } = this.scope;
     const used = usage.toolCalls + wanted;
     if (most !== undefined && used > most) throw new BudgetError("toolCalls", most, used);
     usage.toolCalls = used;
@@ -203,7 +201,7 @@ class LoopRun {
   }
 
   #total(): ReturnType<UsageMeter["total"]> {
-    return this.#scope.usage.total(this.#scope.clock.workedMs);
+    return this.scope.usage.total(this.scope.clock.workedMs);
   }
 
   /**
@@ -212,21 +210,21 @@ class LoopRun {
    */
   #time(isWaiting: boolean): void {
     this.#stopTimer?.();
-    const { budget, clock, turn } = this.#scope;
+    const { budget, clock, turn } = this.scope;
     const end = isWaiting ? undefined : budget.end(clock.workedMs, turn.now());
     if (end === undefined) return;
     this.#stopTimer = startTimer(end.inMs, () => this.#abort.abort(end.error));
   }
 
   #end({ state, text, metadata }: LoopEnd): void {
-    const { turn, runId } = this.#scope;
+    const { turn, runId } = this.scope;
     const { id: taskId, contextId } = turn.task;
     this.#artifact.close();
     this.#hasEnded = true;
     const sources = [...this.#sources.values()];
     const messageId = state === "completed" ? `${runId}-final` : `${runId}-end`;
     const message = text === "" ? undefined : agentMessage(messageId, text);
-    this.#scope.say({
+    this.scope.say({
       kind: "status-update",
       taskId,
       contextId,

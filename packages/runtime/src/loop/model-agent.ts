@@ -4,8 +4,10 @@ import {
   type AgentExtension,
   type AgentInfo,
   type AgentSkill,
+  type AgentTool,
   EXTENSIONS,
   type ExtensionName,
+  type InternalEvent,
   type Metadata,
   type Task,
   type Turn,
@@ -21,6 +23,8 @@ export interface ModelAgent extends Agent {
   /** Works on a turn of a loop that runs without a server. */
   runStandalone(turn: Turn): ReturnType<Agent["run"]>;
   report(task: Task): Metadata;
+  abandon(task: Task, journal: readonly InternalEvent[]): void;
+  tools(): readonly AgentTool[];
   /** Prepares a loop that runs without a server: a model that cannot be used fails its tasks. */
   prepareStandalone(place: AgentEnvironment): void;
 }
@@ -51,7 +55,9 @@ export function modelAgent(
     // Last, because it starts processes: if a step above throws, nothing would end them.
     mcp?.prepare(place);
   };
-  const shown = mcp && infoWithSkills(own, () => mcp.skills(), toolNames(definition));
+  const taken = toolNames(definition);
+  const isShown = (id: string): boolean => settings.isPermitted(id) && !taken.has(id);
+  const shown = mcp && infoWithSkills(own, () => mcp.skills(), isShown);
   return {
     ...id,
     get info() {
@@ -60,9 +66,10 @@ export function modelAgent(
     run: (turn) => runLoop(turn, settings, reports),
     runStandalone: (turn) => runLoop(turn, standaloneSettings(settings), reports),
     report: (task) => reports.task(task),
+    tools: () => reports.toolsNow().map(({ name, description }) => ({ name, description })),
     accept: (task, message, at) => acceptAnswer(task, message, { now: at }),
     prepare: (place) => {
-      settings.model.check();
+      settings.models.check(place.logger);
       settings.log.prepare(place);
       prepare(place);
     },
@@ -111,21 +118,21 @@ function mayAsk({ tools = [], mcpServers = {}, subAgents = {} }: LoopDefinition)
  * The agent info with the skills of its MCP servers, which come and go. Returns the same object
  * until they change, because servers read it constantly.
  *
- * @param taken names that the agent uses for its own tools and sub-agents
+ * @param isShown whether the card may list the skill of this id
  */
 function infoWithSkills(
   own: AgentInfo,
   offered: () => readonly AgentSkill[],
-  taken: ReadonlySet<string>,
+  isShown: (id: string) => boolean,
 ): () => AgentInfo {
-  const ids = new Set([...own.skills.map(({ id }) => id), ...taken]);
+  const ids = new Set(own.skills.map(({ id }) => id));
   let seen: readonly AgentSkill[] = [];
   let info = own;
   return () => {
     const skills = offered();
     if (skills === seen) return info;
     seen = skills;
-    const more = skills.filter(({ id }) => !ids.has(id));
+    const more = skills.filter(({ id }) => !ids.has(id) && isShown(id));
     info = more.length === 0 ? own : { ...own, skills: [...own.skills, ...more] };
     return info;
   };

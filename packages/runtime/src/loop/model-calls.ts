@@ -13,6 +13,7 @@ import type {
 } from "../model/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerTarget } from "./answer-artifact.ts";
+import type { AgentModel } from "../run/agent-models.ts";
 import { retryWaitMs } from "../run/backoff.ts";
 import { costOf } from "../run/usage.ts";
 import { type ModelSpan, withModelSpan } from "./gen-ai-spans.ts";
@@ -25,7 +26,10 @@ import { type Trimmed, tokensOf, trim } from "./trim.ts";
 import type { TurnTools } from "./turn-tools.ts";
 
 /** What the model said in one iteration. */
-export type ModelAnswer = Pick<LlmResultEvent, "content" | "finish" | "usage" | "sources">;
+export type ModelAnswer = Pick<
+  LlmResultEvent,
+  "content" | "finish" | "usage" | "sources" | "model"
+>;
 
 interface Asked {
   readonly iteration: number;
@@ -34,20 +38,27 @@ interface Asked {
   readonly subject: number;
 }
 
+/** One request of an iteration. */
+interface Attempt {
+  readonly iteration: number;
+  readonly attempt: number;
+}
+
 /** Share of the context window that is kept free for the answer and for estimation errors. */
 const FREE_SHARE = 0.1;
 
-/** Calls the model, retries where that may help, and streams its text into the answer. */
+/**
+ * Calls the model, retries where that may help, changes to the next model where only that helps, and
+ * streams the text into the answer.
+ */
 export class ModelCalls {
   readonly #scope: LoopScope;
-  readonly #model: Model;
   readonly #tools: TurnTools;
   readonly #artifact: AnswerTarget;
   readonly #callIds = new Set<string>();
 
-  constructor(scope: LoopScope, model: Model, tools: TurnTools, artifact: AnswerTarget) {
+  constructor(scope: LoopScope, tools: TurnTools, artifact: AnswerTarget) {
     this.#scope = scope;
-    this.#model = model;
     this.#tools = tools;
     this.#artifact = artifact;
   }
@@ -65,12 +76,58 @@ export class ModelCalls {
     return answer;
   }
 
-  /** All attempts share one span, as the conventions for models say. */
-  #ask(asked: Asked): Promise<ModelAnswer> {
-    return withModelSpan(this.#scope, this.#model, (span) => this.#askAgain(asked, span));
+  /** Asks the model, and the next ones if it cannot answer. */
+  async #ask(asked: Asked): Promise<ModelAnswer> {
+    for (;;) {
+      const { model: current } = this.#scope;
+      try {
+        const model = await this.#open(asked);
+        // All attempts of one model share a span, as the conventions for models say.
+        const work = (span: ModelSpan | undefined) => this.#askAgain(asked, model, span);
+        return await withModelSpan(this.#scope, model, work);
+      } catch (error) {
+        if (this.#scope.model === current) throw error;
+      }
+    }
   }
 
-  async #askAgain(asked: Asked, span: ModelSpan | undefined): Promise<ModelAnswer> {
+  async #open({ iteration }: Asked): Promise<Model> {
+    const { model, journal, tape } = this.#scope;
+    try {
+      const open = (): Promise<Model> => model.resolve();
+      return await (tape === undefined ? open() : tape.model(open));
+    } catch (error) {
+      const attempt = journal.attempts(iteration);
+      const next = this.#nextModel(error);
+      if (next !== undefined) this.#change(next, { iteration, attempt }, error as ModelError);
+      throw error;
+    }
+  }
+
+  /** The model to use instead, if another one may help and there is one. */
+  #nextModel(error: unknown): AgentModel | undefined {
+    const { settings, model } = this.#scope;
+    const isCurable = error instanceof ModelError && error.isCurableElsewhere;
+    return isCurable ? settings.models.after(model) : undefined;
+  }
+
+  /** Changes the model for the rest of the turn: a provider that is down rarely recovers soon. */
+  #change(next: AgentModel, at: Attempt, error: ModelError): void {
+    const { settings, turn, model } = this.#scope;
+    const problem = error.message;
+    this.#scope.note({
+      kind: "internal:llm-retry",
+      ...at,
+      problem,
+      waitMs: 0,
+      nextModel: next.id,
+    });
+    const facts = { taskId: turn.task.id, model: model.id, nextModel: next.id, ...at };
+    settings.log.failed("a model cannot answer, and the next one is used", facts, error);
+    this.#scope.model = next;
+  }
+
+  async #askAgain(asked: Asked, model: Model, span: ModelSpan | undefined): Promise<ModelAnswer> {
     const { journal, settings, turn, signal } = this.#scope;
     const { iteration } = asked;
     const retries = journal.retries(iteration);
@@ -84,29 +141,30 @@ export class ModelCalls {
     let mustTrim = least;
     for (;;) {
       await this.#tools.look();
-      const trimmed = this.#fit(asked, mustTrim);
+      const trimmed = this.#fit(asked, model, mustTrim);
       if (trimmed.left > least) {
         this.#scope.note({ kind: "internal:trimmed", iteration, entries: trimmed.left });
       }
       least = trimmed.left;
       const request = await this.#request(trimmed.entries);
       attempt += 1;
-      this.#scope.note({ kind: "internal:llm-call", iteration, attempt, model: this.#model.id });
+      this.#scope.note({ kind: "internal:llm-call", iteration, attempt, model: model.id });
+      const collector = new AnswerCollector(this.#callIds);
       try {
         span?.asked(request);
-        const answer = await this.#stream(iteration, request);
+        const answer = await this.#stream(iteration, model, request, collector);
         span?.answered(answer);
         return answer;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ModelError)) throw error;
-        settings.log.metrics.count("modelCalls", [this.#model.id, error.kind]);
+        settings.log.metrics.count("modelCalls", [model.id, error.kind]);
         span?.failed(error, attempt);
         this.#artifact.breakOff();
         const note = { kind: "internal:llm-retry", iteration, attempt } as const;
         const problem = error.message;
         const shorter = least + Math.ceil((asked.transcript.length - least) / 3);
-        if (error.kind === "too-long" && this.#fit(asked, shorter).left > least) {
+        if (error.kind === "too-long" && this.#fit(asked, model, shorter).left > least) {
           this.#scope.note({ ...note, problem, waitMs: 0 });
           mustTrim = shorter;
           continue;
@@ -117,11 +175,14 @@ export class ModelCalls {
         const seed = `${turn.task.id}:${iteration}`;
         const waitMs = retryWaitMs(failures, { firstWaitMs, seed, retryAfterMs });
         if (!error.isPassing || failures >= attempts || waitMs > maxWaitMs) {
-          this.#scope.note({ ...note, problem, waitMs: 0, isGivenUp: true });
+          // What was already streamed cannot be continued by another model.
+          const next = collector.isEmpty ? this.#nextModel(error) : undefined;
+          if (next !== undefined) this.#change(next, { iteration, attempt }, error);
+          else this.#scope.note({ ...note, problem, waitMs: 0, isGivenUp: true });
           throw error;
         }
         this.#scope.note({ ...note, problem, waitMs });
-        const facts = { taskId: turn.task.id, model: this.#model.id, iteration, attempt, waitMs };
+        const facts = { taskId: turn.task.id, model: model.id, iteration, attempt, waitMs };
         settings.log.failed("a model call failed and is repeated", facts, error);
         const waits = sleep(Math.min(waitMs, MAX_TIMER_MS), undefined, { signal });
         await waits.catch(() => signal.throwIfAborted());
@@ -130,8 +191,7 @@ export class ModelCalls {
   }
 
   /** The part of the transcript that fits into the context window. */
-  #fit({ transcript, subject }: Asked, least: number): Trimmed {
-    const { contextTokens } = this.#model;
+  #fit({ transcript, subject }: Asked, { contextTokens }: Model, least: number): Trimmed {
     if (contextTokens === undefined && least === 0) return { entries: transcript, left: 0 };
     const { maxOutputTokens = 0 } = this.#scope.settings;
     const fixed = tokensOf((this.#instructions() ?? "") + JSON.stringify(this.#tools.box.offer()));
@@ -167,12 +227,16 @@ export class ModelCalls {
     return given ?? request;
   }
 
-  async #stream(iteration: number, request: ModelRequest): Promise<ModelAnswer> {
+  async #stream(
+    iteration: number,
+    model: Model,
+    request: ModelRequest,
+    collector: AnswerCollector,
+  ): Promise<ModelAnswer> {
     const { signal, settings, turn } = this.#scope;
     const { modelEvent } = settings.hooks;
-    const collector = new AnswerCollector(this.#callIds);
     let thought = "";
-    for await (const event of stoppable(this.#model.stream(request, signal), signal)) {
+    for await (const event of stoppable(model.stream(request, signal), signal)) {
       collector.add(event);
       if (event.kind === "reasoning") thought += event.text;
       else if (thought !== "") {
@@ -197,14 +261,19 @@ export class ModelCalls {
     const content = await this.#changed(collector.content());
     const { reason: finish, usage } = collector.end;
     const sources: readonly Source[] = collector.sources;
-    const answer = { content, finish, usage, ...(sources.length > 0 && { sources }) };
+    const answer = {
+      content,
+      finish,
+      usage,
+      model: model.id,
+      ...(sources.length > 0 && { sources }),
+    };
     this.#scope.note({ kind: "internal:llm-result", iteration, ...answer });
-    this.#measure(usage);
+    this.#measure(usage, model);
     return answer;
   }
 
-  #measure(usage: ModelUsage): void {
-    const { id, price } = this.#model;
+  #measure(usage: ModelUsage, { id, price }: Model): void {
     const { metrics } = this.#scope.settings.log;
     metrics.count("modelCalls", [id, "ok"]);
     metrics.count("modelTokens", [id, "input"], usage.inputTokens);
@@ -259,6 +328,8 @@ class AnswerCollector {
   readonly #ids = new Set<string>();
   #text = "";
   #reasoning = "";
+  /** Whether no event has arrived yet. */
+  isEmpty = true;
   end: { readonly reason: FinishReason; readonly usage: ModelUsage } | undefined;
 
   /** `takenIds` are the ids of calls that the task already has. */
@@ -267,6 +338,7 @@ class AnswerCollector {
   }
 
   add(event: ModelEvent): void {
+    this.isEmpty = false;
     switch (event.kind) {
       case "text":
         this.#text += event.text;

@@ -1,7 +1,8 @@
 import { Observable, concat, from, of, throwError } from "rxjs";
 import { expect, test } from "vitest";
 import { tool } from "../tools/tool.ts";
-import { type ToolOutcome, runTool } from "./run-tool.ts";
+import { runTool } from "./run-tool.ts";
+import type { ToolOutcome } from "../run/tape.ts";
 
 /** Runs a tool that returns the Observable; `room` is the buffer of its reader. */
 function outcomeOf(

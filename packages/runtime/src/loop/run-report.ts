@@ -2,7 +2,14 @@ import type { Metadata, Task } from "@convoke/protocol";
 import type { LoopSettings } from "../run/loop-settings.ts";
 import type { ToolDescription } from "../model/model.ts";
 import { describeSubAgent } from "../sub-agent-calls/run-sub-agents.ts";
+import type { LoopScope } from "../run/loop-scope.ts";
 import type { TurnTools } from "./turn-tools.ts";
+
+/** What a report reads of a run. */
+export interface ReportedRun {
+  readonly tools: TurnTools;
+  readonly scope: Pick<LoopScope, "model">;
+}
 
 /**
  * Reports on the tasks of an agent: what works on them, or would. While a turn of the task is in
@@ -10,18 +17,18 @@ import type { TurnTools } from "./turn-tools.ts";
  */
 export class RunReports {
   readonly #settings: LoopSettings;
-  readonly #turns = new Map<string, TurnTools>();
+  readonly #runs = new Map<string, ReportedRun>();
 
   constructor(settings: LoopSettings) {
     this.#settings = settings;
   }
 
-  begin(taskId: string, tools: TurnTools): void {
-    this.#turns.set(taskId, tools);
+  begin(taskId: string, run: ReportedRun): void {
+    this.#runs.set(taskId, run);
   }
 
-  end(taskId: string, tools: TurnTools): void {
-    if (this.#turns.get(taskId) === tools) this.#turns.delete(taskId);
+  end(taskId: string, run: ReportedRun): void {
+    if (this.#runs.get(taskId) === run) this.#runs.delete(taskId);
   }
 
   /** The whole report on a task. */
@@ -34,8 +41,9 @@ export class RunReports {
    * long, the schemas of the tools are left out, and then their descriptions.
    */
   agent(taskId: string): Metadata {
-    const { model, mcp, subAgents } = this.#settings;
-    const tools = this.#turns.get(taskId)?.box.describe() ?? this.#toolsNow();
+    const { models, mcp, subAgents } = this.#settings;
+    const run = this.#runs.get(taskId);
+    const tools = run?.tools.box.describe() ?? this.toolsNow();
     const servers = mcp?.report() ?? [];
     const agents = subAgents?.report() ?? [];
     const available = tools.map(({ name, description, inputSchema }) => ({
@@ -46,7 +54,7 @@ export class RunReports {
     let report: Metadata = {};
     for (const detail of DETAILS) {
       report = {
-        model: model.id,
+        model: (run?.scope.model ?? models.first).id,
         mcpServers: servers.map((server) => ({ ...server, tools: server.tools.map(detail) })),
         availableTools: available.map(detail),
         ...(agents.length > 0 && { subAgents: agents }),
@@ -57,8 +65,8 @@ export class RunReports {
   }
 
   /** The agent's own tools, its sub-agents, and the tools of the MCP servers that are connected. */
-  #toolsNow(): readonly ToolDescription[] {
-    const { tools, mcp, subAgents } = this.#settings;
+  toolsNow(): readonly ToolDescription[] {
+    const { tools, mcp, subAgents, isPermitted } = this.#settings;
     const own = tools.describe();
     const agents = (subAgents?.links ?? []).map(describeSubAgent);
     const taken = new Set([...own, ...agents].map(({ name }) => name));
@@ -70,7 +78,7 @@ export class RunReports {
         description,
         inputSchema,
       }));
-    return [...own, ...agents, ...served];
+    return [...own, ...agents, ...served].filter(({ name }) => isPermitted(name));
   }
 }
 

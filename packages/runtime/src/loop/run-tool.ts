@@ -1,7 +1,10 @@
 import { orAborted, startTimer } from "@convoke/protocol/internal";
 import { type ApprovalDecidedEvent, type GatedCall, mayRun } from "../approvals/gate.ts";
+import type { Secrets } from "../approvals/secrets.ts";
+import type { Metadata } from "@convoke/protocol";
 import type { Subscriber } from "rxjs";
 import { loadRxjs } from "../tools/rxjs.ts";
+import type { Tape, TapedCall, ToolOutcome } from "../run/tape.ts";
 import { stoppable } from "../tools/stoppable.ts";
 import type { Interrupt, Tool, ToolContext, ToolEvent } from "../tools/tool.ts";
 import { isInterrupt } from "../tools/interrupts.ts";
@@ -20,6 +23,10 @@ export interface ToolRunOptions {
   readonly decisions: readonly ApprovalDecidedEvent[];
   /** The arguments, checked. */
   readonly input: unknown;
+  /** Present while a test records or replays the run; `input` are the arguments as given. */
+  readonly taped?:
+    | { readonly tape: Tape; readonly input: Metadata; readonly secrets: Secrets }
+    | undefined;
   readonly context: Omit<ToolContext, "signal">;
   /** Fires when the task is over. */
   readonly signal: AbortSignal;
@@ -28,12 +35,30 @@ export interface ToolRunOptions {
   readonly sink: ToolSink;
 }
 
+/** Runs a tool to its end, or replays an earlier run. */
+export function runTool(tool: Tool, options: ToolRunOptions): Promise<ToolOutcome> {
+  const { taped, sink, call } = options;
+  if (taped === undefined) return runToEnd(tool, options);
+  const { tape, input, secrets } = taped;
+  const tapedCall: TapedCall = {
+    toolCallId: call.toolCallId,
+    toolName: tool.name,
+    input,
+    isApproved: call.isGuarded,
+    show: (event) => sink.take(event),
+    hide: (value) => secrets.hide(value),
+  };
+  return tape.call(tapedCall, (show) =>
+    runToEnd(tool, { ...options, sink: { take: show, room: () => sink.room() } }),
+  );
+}
+
 /**
  * Runs a tool to its end, whatever it returns. A tool that fails, times out or is refused by the
  * gate yields an error for the model. If the task ends first, the reason of its signal is thrown
  * and further output of the tool is dropped.
  */
-export async function runTool(tool: Tool, options: ToolRunOptions): Promise<ToolOutcome> {
+async function runToEnd(tool: Tool, options: ToolRunOptions): Promise<ToolOutcome> {
   const { signal, sink, outputLimit } = options;
   signal.throwIfAborted();
   const own = new AbortController();
@@ -199,14 +224,6 @@ async function* asAsync(source: Generator<unknown, unknown>): AsyncGenerator<unk
   return yield* source;
 }
 
-/** The outcome of one run of a tool. */
-export type ToolOutcome =
-  /** JSON, within the output limit. */
-  | { readonly kind: "result"; readonly value: unknown }
-  /** A text for the model, and what was thrown, if it was. */
-  | { readonly kind: "error"; readonly text: string; readonly error?: unknown }
-  | { readonly kind: "interrupts"; readonly interrupts: readonly Interrupt[] };
-
 /**
  * Collects what a tool returns or yields, and determines its outcome. An explicit result event
  * takes precedence over the returned value, that over the last value of a stream, and that over its
@@ -280,6 +297,7 @@ class ToolValues {
         return;
       case "tool:progress":
       case "tool:event":
+      case "tool:file":
       case "tool:source":
       case "tool:note":
       case "tool:usage":

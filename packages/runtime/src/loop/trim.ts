@@ -21,7 +21,12 @@ function estimateTokens(entry: TranscriptEntry): number {
 const FILE_TOKENS = 1500;
 
 function estimate(entry: TranscriptEntry): number {
-  if (entry.role !== "user") return tokensOf(JSON.stringify(entry));
+  if (entry.role === "assistant") return tokensOf(JSON.stringify(entry));
+  if (entry.role === "tool") {
+    return entry.results.reduce((sum, { files = [], ...result }) => {
+      return sum + tokensOf(JSON.stringify(result)) + files.length * FILE_TOKENS;
+    }, 0);
+  }
   return entry.parts.reduce((sum, part) => {
     if (part.kind === "file") return sum + FILE_TOKENS;
     return sum + tokensOf(part.kind === "text" ? part.text : JSON.stringify(part.data));

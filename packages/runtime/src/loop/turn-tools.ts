@@ -46,8 +46,9 @@ export class TurnTools {
 
   /** Refreshes the tools, because servers and their tools come and go. */
   async look(): Promise<void> {
-    const { signal, settings, clock } = this.#scope;
-    const offered = await this.#offered(signal);
+    const { signal, settings, clock, tape } = this.#scope;
+    const look = (): Promise<readonly Tool[]> => this.#offered(signal);
+    const offered = await (tape === undefined ? look() : tape.foreignTools(look));
     const isFirst = !this.#hasLooked && clock.startedAt === undefined;
     if (isFirst) refuseTaken(settings.tools.with(offered), this.#callers);
     this.#hasLooked = true;
@@ -89,7 +90,10 @@ export class TurnTools {
       this.#servers?.tools(signal) ?? [],
     ]);
     const names = new Set(agents.map(({ name }) => name));
-    return [...agents, ...tools.filter(({ name }) => !names.has(name))];
+    const { isPermitted } = this.#scope.settings;
+    return [...agents, ...tools.filter(({ name }) => !names.has(name))].filter(({ name }) =>
+      isPermitted(name),
+    );
   }
 
   /**
@@ -102,9 +106,10 @@ export class TurnTools {
     return tools.only(({ name }) => !names.has(name)).with(this.#callers);
   }
 
-  #filtered(tools: ToolBox): ToolBox {
-    const { settings, turn } = this.#scope;
+  #filtered(all: ToolBox): ToolBox {
+    const { settings, turn, budget } = this.#scope;
     const { toolFilter } = settings.hooks;
+    const tools = budget.depth > 0 ? all : all.only(({ callsAgents }) => callsAgents !== true);
     if (toolFilter === undefined) return tools;
     return callHookNow("toolFilter", () => tools.only((tool) => toolFilter(tool, turn)));
   }

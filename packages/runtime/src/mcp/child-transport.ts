@@ -6,10 +6,10 @@ import {
 } from "@modelcontextprotocol/client";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { childEnvironment, killAtExit, killGroup } from "../processes/child-group.ts";
+import { ChildOutput } from "../processes/child-output.ts";
 import type { ChildRecords } from "../processes/child-records.ts";
 import { McpError } from "./mcp-error.ts";
 import type { CommandTarget } from "./mcp-settings.ts";
-import { StringDecoder } from "node:string_decoder";
 
 export interface ChildTransportOptions {
   readonly records: ChildRecords | undefined;
@@ -184,67 +184,4 @@ function startError(cause: NodeJS.ErrnoException): McpError {
 
 function isBroken(error: Error | null | undefined): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
-}
-
-const WINDOW_MS = 10_000;
-
-const MAX_LINES = 50;
-
-const MAX_LINE = 1000;
-
-/**
- * Forwards what a server prints outside the protocol to the log, line by line and within size
- * limits.
- */
-export class ChildOutput {
-  readonly #write: (line: string) => void;
-  readonly #now: () => number;
-  readonly #decoder = new StringDecoder("utf8");
-  #line = "";
-  #windowStart = Number.NEGATIVE_INFINITY;
-  #lines = 0;
-  #dropped = 0;
-
-  constructor(write: (line: string) => void, now: () => number = () => performance.now()) {
-    this.#write = write;
-    this.#now = now;
-  }
-
-  add(chunk: Buffer): void {
-    const [first = "", ...rest] = this.#decoder.write(chunk).split("\n");
-    this.#grow(first);
-    for (const piece of rest) {
-      this.#flush();
-      this.#grow(piece);
-    }
-  }
-
-  /** Flushes the last line, which may not end with a newline. */
-  end(): void {
-    this.#flush();
-    this.#tellDropped();
-  }
-
-  #grow(piece: string): void {
-    if (this.#line.length < MAX_LINE) this.#line += piece.slice(0, MAX_LINE - this.#line.length);
-  }
-
-  #flush(): void {
-    const line = this.#line.trimEnd();
-    this.#line = "";
-    if (line === "") return;
-    if (this.#now() - this.#windowStart >= WINDOW_MS) {
-      this.#tellDropped();
-      this.#windowStart = this.#now();
-      this.#lines = 0;
-    }
-    this.#lines += 1;
-    if (this.#lines <= MAX_LINES) this.#write(line);
-    else this.#dropped += 1;
-  }
-
-  #tellDropped(): void {
-    if (this.#dropped > 0) this.#write(`[${this.#dropped} more lines]`);
-    this.#dropped = 0;
-  }
 }

@@ -42,7 +42,7 @@ test("structured content is the result, and additional text is kept", () => {
   });
 });
 
-test("audio and embedded files become artifacts, each with its own id", () => {
+test("audio and embedded files are files of the result, named by their artifacts", () => {
   const { events, end } = read({
     content: [
       { type: "audio", data: "AAAA", mimeType: "audio/wav" },
@@ -54,12 +54,9 @@ test("audio and embedded files become artifacts, each with its own id", () => {
   });
 
   expect(events).toMatchObject([
-    { kind: "tool:event", event: { artifact: { artifactId: "call-file-1" } } },
+    { kind: "tool:file", file: { mimeType: "audio/wav", bytes: "AAAA" } },
     { kind: "tool:source", url: "file:///a.zip" },
-    {
-      kind: "tool:event",
-      event: { artifact: { artifactId: "call-file-2", parts: [{ file: { bytes: "BBBB" } }] } },
-    },
+    { kind: "tool:file", file: { bytes: "BBBB" } },
   ]);
   expect(end).toMatchObject({ value: expect.stringContaining("artifact call-file-2") as string });
 });

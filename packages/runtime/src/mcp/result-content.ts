@@ -2,17 +2,17 @@ import type { CallToolResult, ContentBlock, EmbeddedResource } from "@modelconte
 import type { A2APart, FilePart } from "@convoke/protocol";
 import { isDeepStrictEqual } from "node:util";
 import { boundedOutput } from "../tools/tool-output.ts";
-import type { ToolContext, ToolEvent } from "../tools/tool.ts";
+import { type ToolContext, type ToolEvent, fileArtifactId } from "../tools/tool.ts";
 
 type Resource = EmbeddedResource["resource"];
 
 /**
- * Converts the result of a call to tool events: files become artifacts, resources become sources,
- * and the rest is the result. Text beyond `limit` characters is cut, with a note.
+ * Converts the result of a call to tool events: files, sources and the result. Text beyond `limit`
+ * characters is cut, with a note.
  */
 export function* resultEvents(
   { content, structuredContent, isError }: CallToolResult,
-  { taskId, contextId, toolCallId }: ToolContext,
+  { toolCallId }: Pick<ToolContext, "toolCallId">,
   limit: number,
 ): Generator<ToolEvent, ToolEvent> {
   const texts: string[] = [];
@@ -33,16 +33,8 @@ export function* resultEvents(
       continue;
     }
     files += 1;
-    const artifactId = `${toolCallId}-file-${files}`;
-    const artifact = { artifactId, name: file.file.name ?? `File ${files}`, parts: [file] };
-    const update = {
-      kind: "artifact-update",
-      taskId,
-      contextId,
-      artifact,
-      lastChunk: true,
-    } as const;
-    yield { kind: "tool:event", event: update };
+    yield { kind: "tool:file", file: file.file };
+    const artifactId = fileArtifactId(toolCallId, files);
     texts.push(`[a file of type ${mimeType} was given to the user as artifact ${artifactId}]`);
   }
   const text = texts.join("\n");

@@ -5,6 +5,8 @@ export type ModelErrorKind =
   | "overloaded"
   /** The key is missing, invalid, or has no access to the model. */
   | "unauthorized"
+  /** The provider does not offer the model, or the account has no credit. */
+  | "unavailable"
   /** The provider rejects the request as it is; retrying does not help. */
   | "refused"
   /** The transcript exceeds the model's context window. */
@@ -32,6 +34,11 @@ export class ModelError extends Error {
   /** Whether the same request may succeed later. */
   get isPassing(): boolean {
     return this.kind === "unreachable" || this.kind === "overloaded";
+  }
+
+  /** Whether another model may answer the same request now. */
+  get isCurableElsewhere(): boolean {
+    return this.isPassing || this.kind === "unauthorized" || this.kind === "unavailable";
   }
 }
 

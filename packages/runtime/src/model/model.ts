@@ -1,4 +1,4 @@
-import type { A2APart } from "@convoke/protocol";
+import type { A2APart, FileContent } from "@convoke/protocol";
 
 /**
  * A language model, whatever its provider. Each request is answered with one stream. A model
@@ -80,6 +80,14 @@ export interface ToolResultEntry {
   /** Any JSON value. For an error, a text that tells the model how to proceed. */
   readonly output: unknown;
   readonly isError: boolean;
+  /** Files that belong to the result, such as an image that was read. Default none. */
+  readonly files?: readonly ResultFile[];
+}
+
+/** A file of a tool result, which the user has as an artifact of the task. */
+export interface ResultFile {
+  readonly artifactId: string;
+  readonly file: FileContent;
 }
 
 export type ModelEvent =

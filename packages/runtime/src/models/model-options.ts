@@ -13,6 +13,14 @@ const FORMS = [
 /** A model name, an AI SDK model object, or your own `Model`. */
 export type ModelSpec = string | AiSdkModel | Model;
 
+/** One model of a list, with options of its own. */
+export interface ModelChoice extends ModelOptions {
+  readonly model: ModelSpec;
+}
+
+/** The model of an agent, or several in the order in which they are tried. */
+export type ModelSpecs = ModelSpec | readonly (ModelSpec | ModelChoice)[];
+
 export interface ModelOptions {
   /** The API key. Default: the provider's environment variable. */
   readonly apiKey?: string;

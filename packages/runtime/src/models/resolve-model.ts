@@ -1,11 +1,8 @@
 import { createEgress, createEgressFetch } from "@convoke/egress";
 import {
-  type AiSdkAssistantContent,
   type AiSdkCall,
-  type AiSdkMessage,
   type AiSdkModel,
   type AiSdkTool,
-  type AiSdkToolOutput,
   type ReasoningEffort,
   isAiSdkModel,
 } from "./ai-sdk/ai-sdk-model.ts";
@@ -19,14 +16,11 @@ import {
   parseModelSpec,
 } from "./model-options.ts";
 import {
-  type AssistantContent,
   type Model,
   type ModelPrice,
   type ModelRequest,
   type ProviderData,
   type ToolDescription,
-  type ToolResultEntry,
-  type TranscriptEntry,
   mergeProviderData,
 } from "../model/model.ts";
 import { COMPATIBLE_PACKAGE, PICTURE_URLS, openCompatible } from "./providers/openai-compatible.ts";
@@ -34,7 +28,8 @@ import { packageProblems } from "./providers/provider.ts";
 import { PROVIDERS } from "./providers/providers.ts";
 import { AnswerStream } from "../model/answer-stream.ts";
 import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
-import { type FileRules, PartTranslator, userContentOf } from "./ai-sdk/part-translator.ts";
+import { PartTranslator } from "./ai-sdk/part-translator.ts";
+import { type FileRules, promptOf } from "./ai-sdk/prompt.ts";
 
 /**
  * Creates the model for a spec. Loads its package and looks up its key before anything is sent, and
@@ -230,6 +225,7 @@ function fromAiSdk(sdk: AiSdkModel, options: AdapterOptions): Model {
           const call = callOf(request, {
             options,
             rules: {
+              provider: sdk.provider,
               version: sdk.specificationVersion,
               supportedUrls: await sdk.supportedUrls,
             },
@@ -265,87 +261,6 @@ function callOf(request: ModelRequest, { options, rules, abortSignal }: CallSett
 
 function toolOf({ name, description, inputSchema }: ToolDescription): AiSdkTool {
   return { type: "function", name, description, inputSchema };
-}
-
-/**
- * Converts the transcript to an AI SDK prompt. Empty entries are left out, because providers reject
- * them.
- */
-function promptOf(request: ModelRequest, rules: FileRules): AiSdkMessage[] {
-  const { instructions = "", transcript } = request;
-  const messages: AiSdkMessage[] =
-    instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
-  for (const entry of transcript) {
-    const message = messageOf(entry, rules);
-    if (message.content.length > 0) messages.push(message);
-  }
-  return messages;
-}
-
-function messageOf(entry: TranscriptEntry, rules: FileRules): AiSdkMessage {
-  switch (entry.role) {
-    case "user":
-      return {
-        role: "user",
-        content: entry.parts.flatMap((part) => userContentOf(part, rules)),
-      };
-    case "assistant":
-      return { role: "assistant", content: entry.content.flatMap(assistantContentOf) };
-    case "tool":
-      return {
-        role: "tool",
-        content: entry.results.map(({ toolCallId, toolName, ...result }) => ({
-          type: "tool-result",
-          toolCallId,
-          toolName,
-          output: outputOf(result),
-        })),
-      };
-  }
-}
-
-function assistantContentOf(content: AssistantContent): AiSdkAssistantContent[] {
-  switch (content.kind) {
-    case "text":
-      return content.text.trim() === "" ? [] : [{ type: "text", text: content.text }];
-    case "reasoning":
-      if (content.text === "" && content.provider === undefined) return [];
-      return [{ type: "reasoning", text: content.text, ...back(content.provider) }];
-    case "tool-call": {
-      const { toolCallId, toolName, input, provider } = content;
-      return [
-        { type: "tool-call", toolCallId, toolName, input: argumentsOf(input), ...back(provider) },
-      ];
-    }
-  }
-}
-
-/** Sends provider metadata back unchanged. */
-function back(provider: ProviderData | undefined): { providerOptions?: ProviderData } {
-  return provider === undefined ? {} : { providerOptions: provider };
-}
-
-/**
- * Providers only accept objects as arguments. If the model wrote anything else, it is wrapped in an
- * object so that the model can see its mistake.
- */
-function argumentsOf(input: string): unknown {
-  if (input.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(input);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Not JSON: handled below.
-  }
-  return { unreadable: input };
-}
-
-function outputOf({
-  output,
-  isError,
-}: Pick<ToolResultEntry, "output" | "isError">): AiSdkToolOutput {
-  if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
-  return { type: isError ? "error-json" : "json", value: output ?? null };
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { Metadata } from "@convoke/protocol";
-import type { AssistantContent, ToolResultEntry } from "../model/model.ts";
+import type { Metadata, Turn } from "@convoke/protocol";
+import type { AssistantContent, ResultFile, ToolResultEntry } from "../model/model.ts";
 import { callHook } from "./hooks.ts";
 import type { Source, ToolCompleteEvent } from "./loop-events.ts";
 import type { LoopScope } from "./loop-scope.ts";
@@ -18,16 +18,23 @@ export interface CallResult extends ToolResultEntry {
   readonly errorId?: string | undefined;
 }
 
-/** Restores a result from the journal. */
-export function notedResult(noted: ToolCompleteEvent): CallResult {
+/** Restores a result from the journal. Its files are in the artifacts of the task. */
+export function notedResult(
+  noted: ToolCompleteEvent,
+  { findArtifact }: Pick<Turn, "findArtifact">,
+): CallResult {
   const { toolCallId, toolName, output, success, isDeclined = false, sources = [], used } = noted;
-  return { toolCallId, toolName, output, isError: !success, isDeclined, sources, used };
+  const files = (noted.files ?? []).flatMap((artifactId): readonly ResultFile[] => {
+    const part = findArtifact?.(artifactId)?.parts.find(({ kind }) => kind === "file");
+    return part?.kind === "file" ? [{ artifactId, file: part.file }] : [];
+  });
+  return { toolCallId, toolName, output, isError: !success, isDeclined, sources, used, files };
 }
 
 /** The part of a result that the model reads. */
 export function toldResult(result: CallResult): ToolResultEntry {
-  const { toolCallId, toolName, output, isError } = result;
-  return { toolCallId, toolName, output, isError };
+  const { toolCallId, toolName, output, isError, files = [] } = result;
+  return { toolCallId, toolName, output, isError, ...(files.length > 0 && { files }) };
 }
 
 /** Records a result, after the author's `afterTool` hook has had a chance to change it. */
@@ -37,7 +44,7 @@ export async function completeCall(
   result: CallResult,
 ): Promise<CallResult> {
   const { toolCallId, toolName, isDeclined, sources, used, errorId } = result;
-  const { output, isError } = result;
+  const { output, isError, files = [] } = result;
   const { hooks } = scope.settings;
   const hooked = { toolCallId, toolName, input, output, isError };
   const given = await callHook("afterTool", () => hooks.afterTool?.(hooked, scope.turn));
@@ -48,6 +55,7 @@ export async function completeCall(
     toolCallId,
     success: !complete.isError,
     output: complete.output,
+    ...(files.length > 0 && { files: files.map(({ artifactId }) => artifactId) }),
     ...(isDeclined && { isDeclined }),
     ...(sources.length > 0 && { sources }),
     ...(used && { used }),

@@ -26,6 +26,8 @@ export interface LlmRetryEvent extends InternalEventBase {
   readonly waitMs: number;
   /** There is no further attempt. */
   readonly isGivenUp?: true;
+  /** The id of the model that is used from now on, because this one cannot answer. */
+  readonly nextModel?: string;
   readonly timestamp: string;
 }
 
@@ -44,6 +46,8 @@ export interface LlmResultEvent extends InternalEventBase {
   readonly content: readonly AssistantContent[];
   readonly finish: FinishReason;
   readonly usage: ModelUsage;
+  /** The id of the model that answered. Absent in logs of earlier versions. */
+  readonly model?: string;
   /** The sources that the answer cites. */
   readonly sources?: readonly Source[];
   readonly timestamp: string;
@@ -68,6 +72,8 @@ export interface ToolCompleteEvent extends InternalEventBase {
   readonly success: boolean;
   /** The result for the model. */
   readonly output: unknown;
+  /** The ids of the artifacts that have the files of the result. */
+  readonly files?: readonly string[];
   /** It was not approved, which is not a failure of the tool. */
   readonly isDeclined?: true;
   readonly sources?: readonly Source[];

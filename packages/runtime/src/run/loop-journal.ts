@@ -69,6 +69,7 @@ export class LoopJournal {
   readonly #calls = new Map<string, NotedCall>();
   readonly #places: ReadonlyMap<InternalEvent, number>;
   readonly decisions: ApprovalDecidedEvent[] = [];
+  #nextModel: string | undefined;
 
   constructor(events: readonly InternalEvent[]) {
     this.#places = new Map(events.map((event, place) => [event, place]));
@@ -89,7 +90,12 @@ export class LoopJournal {
     return this.#attempts.get(iteration) ?? 0;
   }
 
-  /** The requests that failed. */
+  /** The id of the model that the turn has changed to, if it has. */
+  get nextModel(): string | undefined {
+    return this.#nextModel;
+  }
+
+  /** The requests to the current model that failed. */
   retries(iteration: number): readonly LlmRetryEvent[] {
     return this.#retries.get(iteration) ?? [];
   }
@@ -131,7 +137,7 @@ export class LoopJournal {
         this.#attempts.set(iteration, Math.max(this.attempts(iteration), Number(event["attempt"])));
         break;
       case "internal:llm-retry":
-        this.#retries.set(iteration, [...this.retries(iteration), event as LlmRetryEvent]);
+        this.#addRetry(iteration, event as LlmRetryEvent);
         break;
       case "internal:llm-result":
         this.#results.set(iteration, event as LlmResultEvent);
@@ -156,6 +162,12 @@ export class LoopJournal {
         if (isMessageReceived(event)) this.#endWait(asking, event);
         else this.#addToCall(event);
     }
+  }
+
+  #addRetry(iteration: number, event: LlmRetryEvent): void {
+    const isChange = event.nextModel !== undefined;
+    if (isChange) this.#nextModel = event.nextModel;
+    this.#retries.set(iteration, isChange ? [] : [...this.retries(iteration), event]);
   }
 
   #addToCall(event: InternalEvent): void {

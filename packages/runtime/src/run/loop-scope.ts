@@ -13,11 +13,13 @@ import {
   isPublic,
 } from "@convoke/protocol";
 import { createHash } from "node:crypto";
+import type { AgentModel } from "./agent-models.ts";
 import { callHookNow } from "./hooks.ts";
 import { LoopJournal } from "./loop-journal.ts";
 import type { LoopSettings } from "./loop-settings.ts";
 import type { Outbox } from "./outbox.ts";
 import { RunBudget } from "./budget.ts";
+import { currentTape } from "./tape.ts";
 import { Secrets } from "../approvals/secrets.ts";
 import { UsageMeter } from "./usage.ts";
 import { requestsIn } from "../approvals/open-request.ts";
@@ -31,11 +33,14 @@ export class LoopScope {
   readonly signal: AbortSignal;
   readonly clock: WorkClock;
   readonly budget: RunBudget;
-  /** The usage so far. */
-  usage = new UsageMeter(undefined);
+  readonly usage = new UsageMeter();
+  /** The model that answers now. */
+  model: AgentModel;
   /** Prefix of all ids that this run creates, identical in every attempt. */
   readonly runId: string;
   readonly secrets = new Secrets();
+  /** Records or replays the run, if a test does. */
+  readonly tape = currentTape();
   readonly #outbox: Outbox;
 
   constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, signal: AbortSignal) {
@@ -44,6 +49,7 @@ export class LoopScope {
     this.signal = signal;
     this.#outbox = outbox;
     this.journal = new LoopJournal(turn.journal);
+    this.model = settings.models.find(this.journal.nextModel);
     this.clock = new WorkClock(turn);
     this.budget = new RunBudget(settings.budget, turn);
     this.runId = turn.id();

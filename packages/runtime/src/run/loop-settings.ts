@@ -7,10 +7,7 @@ import {
 } from "./client-tools.ts";
 import type { McpOptions, McpServerConfig } from "../mcp/mcp-settings.ts";
 import type { McpServerReport } from "../mcp/mcp-server.ts";
-import type { ModelOptions, ModelSpec } from "../models/model-options.ts";
-import { ModelError } from "../model/model-error.ts";
-import type { Model } from "../model/model.ts";
-import { modelId, modelProblems, resolveModel } from "../models/resolve-model.ts";
+import type { ModelOptions, ModelSpecs } from "../models/model-options.ts";
 import {
   type SubAgentSettings,
   type SubAgentsDefinition,
@@ -19,6 +16,7 @@ import {
 import { ToolBox } from "../tools/tool-box.ts";
 import { type InputSchema, type ToolInput, agentOutput } from "../tools/tool-input.ts";
 import type { Tool } from "../tools/tool.ts";
+import { AgentModels } from "./agent-models.ts";
 import { AgentIdentity, type Budget, resolveBudget } from "./budget.ts";
 import { DEFAULT_RETRY, type RetryRule } from "./backoff.ts";
 import { OperatorLog } from "./operator-log.ts";
@@ -30,8 +28,13 @@ import { SubAgentLink, type SubAgentReport } from "../sub-agents/sub-agent-link.
 
 /** The definition of an agent with a model. */
 export interface LoopDefinition {
-  /** `anthropic:…`, `openai:…`, `google:…`, `ollama:…`, an OpenAI-compatible URL, a model object, or "demo". */
-  readonly model: ModelSpec;
+  /**
+   * `anthropic:…`, `openai:…`, `google:…`, `ollama:…`, an OpenAI-compatible URL, a model object, or
+   * "demo". In a list, the next model is used when one cannot answer and has not begun to: it is
+   * unreachable or overloaded after all retries, or its key or its package is missing or rejected.
+   */
+  readonly model: ModelSpecs;
+  /** Options of the model. In a list, each model can have its own: `{ model: "openai:gpt-5", price }`. */
   readonly modelOptions?: ModelOptions;
   /** The system prompt. */
   readonly instructions?: string | ((turn: Turn) => string);
@@ -82,6 +85,11 @@ export interface LoopDefinition {
   /** Options for all MCP servers. */
   readonly mcpOptions?: McpOptions;
   /**
+   * The names of the tools that the agent may use: its own, those of its MCP servers and its
+   * sub-agents. The card lists no others. An empty list means none. Default: all of them.
+   */
+  readonly mcpToolPermissions?: readonly string[];
+  /**
    * Other agents that this agent may call, keyed by tool name: a URL, an agent of this process, or
    * an object with options. Their questions are relayed to the caller, and their tasks are canceled
    * when this task ends.
@@ -113,10 +121,12 @@ export interface LoopSettings {
   readonly agentName: string;
   readonly identity: AgentIdentity;
   readonly allowsCycles: boolean;
-  readonly model: AgentModel;
+  readonly models: AgentModels;
   readonly log: OperatorLog;
   readonly instructions: LoopDefinition["instructions"];
   readonly tools: ToolBox;
+  /** Whether the agent may use the tool of this name. */
+  readonly isPermitted: (toolName: string) => boolean;
   readonly output: ToolInput | undefined;
   readonly budget: Budget;
   readonly hooks: LoopHooks;
@@ -147,14 +157,16 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
   if (approvals.expiresInMs !== undefined) {
     checkWhole("approvals.expiresInMs", approvals.expiresInMs);
   }
+  const isPermitted = toolPermissions(definition);
   return {
     agentName,
     identity: new AgentIdentity(agentName),
     allowsCycles: definition.allowsCycles ?? false,
     log: new OperatorLog(),
-    model: new AgentModel(definition.model, definition.modelOptions),
+    models: new AgentModels(definition.model, definition.modelOptions),
     instructions: definition.instructions,
-    tools: new ToolBox(definition.tools ?? []),
+    tools: new ToolBox(definition.tools ?? []).only(({ name }) => isPermitted(name)),
+    isPermitted,
     output: definition.output === undefined ? undefined : agentOutput(definition.output),
     budget: resolveBudget(definition.budget),
     hooks: definition.hooks ?? {},
@@ -181,6 +193,15 @@ export function standaloneSettings(settings: LoopSettings): LoopSettings {
   return { ...settings, finalMessage: true, approvals, log: new OperatorLog() };
 }
 
+function toolPermissions({ mcpToolPermissions: given }: LoopDefinition): (name: string) => boolean {
+  if (given === undefined) return () => true;
+  if (!Array.isArray(given) || !given.every((name) => typeof name === "string")) {
+    throw new TypeError("mcpToolPermissions must be a list of tool names; leave it out for all");
+  }
+  const names = new Set<string>(given);
+  return (name) => names.has(name);
+}
+
 function agentMcpServers(definition: LoopDefinition): AgentMcpServers | undefined {
   const { mcpServers, mcpOptions: options, mcpSkills } = definition;
   if (mcpSkills !== undefined && typeof mcpSkills !== "boolean") {
@@ -205,39 +226,6 @@ function agentSubAgents(
   if (subAgents === undefined) return undefined;
   const settings = subAgentSettings(subAgents, tools);
   return settings.length === 0 ? undefined : new AgentSubAgents(agentName, settings);
-}
-
-/** The model of an agent. */
-class AgentModel {
-  readonly id: string;
-  readonly #spec: ModelSpec;
-  readonly #options: ModelOptions | undefined;
-  #model: Promise<Model> | undefined;
-
-  constructor(spec: ModelSpec, options: ModelOptions | undefined) {
-    this.id = modelId(spec);
-    this.#spec = spec;
-    this.#options = options;
-  }
-
-  /** Throws if the model cannot be used in this process, with everything that is missing. */
-  check(): void {
-    const problems = modelProblems(this.#spec, this.#options);
-    if (problems.length === 0) return;
-    throw new ModelError("refused", `the agent's model cannot be used: ${problems.join("; and ")}`);
-  }
-
-  /**
-   * Resolved on first use, so that a server can show its card before it loads a provider. A failure
-   * is not cached, because its cause, such as a missing key, may be fixed in the meantime.
-   */
-  resolve(): Promise<Model> {
-    this.#model ??= resolveModel(this.#spec, this.#options).catch((error: unknown) => {
-      this.#model = undefined;
-      throw error;
-    });
-    return this.#model;
-  }
 }
 
 function checkWhole(name: string, value: number): void {

@@ -6,7 +6,7 @@ export interface Usage {
   readonly iterations: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Present if the price of the model is known. */
+  /** Present if the price of a model that answered is known. */
   readonly cost?: number;
   readonly toolCalls: number;
   readonly durationMs: number;
@@ -16,23 +16,20 @@ export interface Usage {
 
 /** Sums the usage of a task, including replayed work. */
 export class UsageMeter {
-  readonly #price: ModelPrice | undefined;
   iterations = 0;
   toolCalls = 0;
   #inputTokens = 0;
   #outputTokens = 0;
-  #cost = 0;
+  /** Undefined while no answer of a model with a price was counted. */
+  #cost: number | undefined;
   #delegated: DelegatedUsage | undefined;
 
-  constructor(price: ModelPrice | undefined) {
-    this.#price = price;
-  }
-
-  addAnswer(usage: ModelUsage): void {
+  /** `price` is that of the model that answered. */
+  addAnswer(usage: ModelUsage, price: ModelPrice | undefined): void {
     this.iterations += 1;
     this.#inputTokens += usage.inputTokens;
     this.#outputTokens += usage.outputTokens;
-    if (this.#price !== undefined) this.#cost += costOf(usage, this.#price);
+    if (price !== undefined) this.#cost = (this.#cost ?? 0) + costOf(usage, price);
   }
 
   addDelegated(used: DelegatedUsage | undefined): void {
@@ -41,8 +38,8 @@ export class UsageMeter {
 
   total(durationMs: number): Usage {
     const delegated = this.#delegated;
-    const cost = this.#cost + (delegated?.costUsd ?? 0);
-    const isPriced = this.#price !== undefined || delegated?.costUsd !== undefined;
+    const cost = (this.#cost ?? 0) + (delegated?.costUsd ?? 0);
+    const isPriced = this.#cost !== undefined || delegated?.costUsd !== undefined;
     return {
       iterations: this.iterations,
       inputTokens: this.#inputTokens,

@@ -18,3 +18,16 @@ export {
   startScriptedModelServer,
 } from "./model-server/scripted-model-server.ts";
 export type { ServedRequest } from "./model-server/served-request.ts";
+
+// What a program needs that records the models and tools of an agent and replays them. Agents are
+// tested with `say` of `convoke/testing`.
+export { type Tape, type TapedCall, type ToolOutcome, withTape, withoutTape } from "../run/tape.ts";
+export { LoopEndError } from "../run/loop-failure.ts";
+export { Secrets } from "../approvals/secrets.ts";
+export { jsonSchemaCheck } from "../tools/tool-input.ts";
+export type {
+  AssistantContent,
+  FinishReason,
+  ModelUsage,
+  ToolDescription,
+} from "../model/model.ts";

@@ -4,6 +4,7 @@ import type {
   Approval,
   ApprovalAnswer,
   Caller,
+  FileContent,
   Metadata,
   ToolResult,
   TraceHeaders,
@@ -35,6 +36,8 @@ export interface Tool {
   readonly confirm: ConfirmRule;
   /** Whether a call that a crash interrupted may run again, with the same key. */
   readonly idempotent: boolean;
+  /** Whether it calls other agents. Work that may not be handed on does not get it. Default false. */
+  readonly callsAgents?: boolean;
   /** How long one call may take. */
   readonly timeoutMs: number;
   /** Checks the arguments before anything runs. */
@@ -112,6 +115,11 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   readonly caller: Caller;
   /**
+   * How many more times the work may be handed on to another agent, and from there to others.
+   * Absent: there is no limit.
+   */
+  readonly depth?: number;
+  /**
    * The trace of the task: that of its caller, or one of its own. Send `traceparent` and
    * `tracestate` as headers with requests to other services.
    */
@@ -153,6 +161,11 @@ export type ToolEvent =
   | { readonly kind: "tool:output"; readonly text: string }
   /** An event of the task, such as an artifact. */
   | { readonly kind: "tool:event"; readonly event: AgentEvent }
+  /**
+   * A file that belongs to the result. It becomes an artifact of the task, with the id
+   * `<toolCallId>-file-<number>`, and the model sees it if its provider takes files in results.
+   */
+  | { readonly kind: "tool:file"; readonly file: FileContent }
   /** A source of its output. */
   | { readonly kind: "tool:source"; readonly url: string; readonly title?: string }
   /**
@@ -165,6 +178,11 @@ export type ToolEvent =
   | { readonly kind: "tool:result"; readonly value: unknown }
   /** The tool failed; the text is for the model. */
   | { readonly kind: "tool:error"; readonly text: string };
+
+/** The id of the artifact that a file of a result becomes; the first has the place 1. */
+export function fileArtifactId(toolCallId: string, place: number): string {
+  return `${toolCallId}-file-${place}`;
+}
 
 /**
  * Requests something that a tool needs before it can continue. Interrupts are values, not suspended
@@ -242,6 +260,11 @@ export interface ToolDefinition<Schema extends InputSchema = InputSchema> {
   readonly confirm?: ConfirmRule<OutputOf<Schema>>;
   /** Whether a call that a crash interrupted may run again, with the same key. Default false. */
   readonly idempotent?: boolean;
+  /**
+   * Whether the tool calls other agents. It is not offered for work that may not be handed on: a task
+   * of the polling protocol, or a message whose budget has no depth left. Default false.
+   */
+  readonly callsAgents?: boolean;
   /** How long one call may take. Default 60 s. */
   readonly timeoutMs?: number;
   /** Returns a value, a promise, a stream of tool events, or an interrupt. */
@@ -255,6 +278,7 @@ const OPTIONS: OptionNames<ToolDefinition> = {
   inputJsonSchema: true,
   confirm: true,
   idempotent: true,
+  callsAgents: true,
   timeoutMs: true,
   run: true,
 };
@@ -284,6 +308,7 @@ export function tool<Schema extends InputSchema>(definition: ToolDefinition<Sche
     inputSchema: schema,
     confirm: confirmRule(name, definition.confirm),
     idempotent: definition.idempotent ?? false,
+    ...(definition.callsAgents === true && { callsAgents: true }),
     timeoutMs,
     check,
     run: (checked, context) => definition.run(checked as OutputOf<Schema>, context),

@@ -24,6 +24,7 @@ import type { Operations } from "./interceptors.ts";
 import type { Authorization } from "../guard/authorize.ts";
 import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
+import type { InboundRate } from "../guard/inbound-rate.ts";
 import type { RateLimiter } from "../guard/rate-limit.ts";
 import type { Registry } from "../registry/registry.ts";
 
@@ -38,10 +39,14 @@ export class App {
   /** What approvers and operators may do for other owners. */
   readonly roles: RoleOptions;
   readonly rates: RateLimiter;
+  /** Limits the tasks of the polling protocol. */
+  readonly inboundRate: InboundRate;
   readonly metrics: Metrics;
   readonly audit: Audit;
   /** A caller has reached a limit. */
   readonly onLimit: RequestHandler["onLimit"];
+  /** Whether logs and the feed are served. */
+  readonly readApi: boolean;
   /** The metrics as text; `undefined` if they are not served. */
   readonly metricsText: (() => string) | undefined;
   /** Whether a caller may see what concerns all callers, such as metrics. */
@@ -80,9 +85,11 @@ export class App {
     this.authorization = parts.authorization;
     this.roles = parts.roles;
     this.rates = parts.rates;
+    this.inboundRate = parts.inboundRate;
     this.metrics = parts.metrics;
     this.audit = parts.audit;
     this.onLimit = parts.onLimit;
+    this.readApi = parts.readApi;
     this.metricsText = parts.metricsText;
     this.isOperator = parts.isOperator;
     this.cors = parts.cors;

@@ -1,4 +1,4 @@
-import { type Engine, type Seq, type StoredEvent, closesAtFinal } from "@convoke/engine";
+import { type Engine, LogReader, type Seq, type StoredEvent, closesAtFinal } from "@convoke/engine";
 import { OpenStreams } from "../../../engine/src/task/limits.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -57,18 +57,20 @@ class AReader {
   isBehind = false;
   readonly control: ReturnType<EventStream["open"]>;
 
-  constructor(log: ALog) {
+  constructor(log: ALog, isObserver = false) {
     const keepAlive = new KeepAlive();
     onTestFinished(() => keepAlive.close());
+    const source = {
+      engine: log.engine,
+      agent: log.engine.agents.first,
+      taskId: "t",
+      owner: "ann",
+      after: 0,
+      closesAfter: closesAtFinal,
+    };
     const stream = new EventStream({
-      source: {
-        engine: log.engine,
-        agent: log.engine.agents.first,
-        taskId: "t",
-        owner: "ann",
-        after: 0,
-        closesAfter: closesAtFinal,
-      },
+      source,
+      reader: new LogReader(source),
       framing: new SseFraming({
         codec: CODECS["0.3"],
         prefix: "",
@@ -76,6 +78,7 @@ class AReader {
         errorText: (error) => (error as Error).message,
       }),
       keepAlive,
+      isObserver,
     });
     this.control = stream.open({
       write: (text) => {
@@ -116,6 +119,21 @@ test("existing events come first, and later ones when they are committed", async
   await eventually(() => reader.ends).toBe(1);
   expect(reader.ids).toEqual([1, 2, 4]);
   expect(log.readers).toBe(0);
+});
+
+test("an observer is not counted as a client of the task, but as a stream of its owner", async () => {
+  const log = new ALog();
+  log.append(TASK);
+  const { openStreams } = log.engine;
+  const observer = new AReader(log, true);
+  expect([openStreams.has("t"), openStreams.total]).toEqual([false, 1]);
+  const client = new AReader(log);
+  expect([openStreams.has("t"), openStreams.total]).toEqual([true, 2]);
+
+  client.control.closed();
+  observer.control.closed();
+
+  expect([openStreams.has("t"), openStreams.total]).toEqual([false, 0]);
 });
 
 test("a commit while an older page is being read is not missed", async () => {

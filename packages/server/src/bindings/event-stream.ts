@@ -1,9 +1,4 @@
-import {
-  type EventStreamSource,
-  type LogEntry,
-  LogReader,
-  streamDisconnected,
-} from "@convoke/engine";
+import { type EventStreamSource, type LogEntry, streamDisconnected } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import {
   type Codec,
@@ -23,19 +18,46 @@ export const SSE_HEADERS = {
   "x-accel-buffering": "no",
 } as const;
 
-export interface EventStreamOptions {
-  readonly source: EventStreamSource;
-  readonly framing: Framing;
+/** An entry of a stream. The length of its JSON decides how it is written. */
+interface StreamEntry {
+  readonly json: string;
+}
+
+/** Reads the entries of a stream, as `LogReader` does. */
+export interface EntryReader<Entry extends StreamEntry> {
+  /** Whether all entries have been read. */
+  readonly isEnded: boolean;
+  /** What comes before the log. Later calls return nothing. */
+  opening(): readonly Entry[];
+  /** The next entries. Empty means: wait for the next commit. */
+  next(): readonly Entry[] | Promise<readonly Entry[]>;
+}
+
+export interface EventStreamOptions<Entry extends StreamEntry = LogEntry> {
+  /** The task whose commits wake the stream, its agent, and the owner that reads it. */
+  readonly source: Pick<EventStreamSource, "engine" | "agent" | "taskId" | "owner">;
+  readonly reader: EntryReader<Entry>;
+  readonly framing: Framing<Entry>;
   readonly keepAlive: KeepAlive;
+  /**
+   * Whether the client only observes the task, so that its connection says nothing about whether
+   * anyone waits for the result. Default false.
+   */
+  readonly isObserver?: boolean;
+}
+
+/** What an observer's stream counts as. Others do not count it as a client of the task. */
+export function observerOf(taskId: string): string {
+  return `observers of ${taskId}`;
 }
 
 /**
  * Streams the events of a log. Each commit wakes it; then it writes everything
  * between its cursor and the head of the log, and pauses while the client is slow.
  */
-export class EventStream implements ByteStream {
-  readonly #options: EventStreamOptions;
-  readonly #reader: LogReader;
+export class EventStream<Entry extends StreamEntry = LogEntry> implements ByteStream {
+  readonly #options: EventStreamOptions<Entry>;
+  readonly #counted: { readonly taskId: string; readonly owner: string };
   #pumping = false;
   /** Whether there may be something to write. */
   #hasMore = false;
@@ -51,14 +73,15 @@ export class EventStream implements ByteStream {
   /** The stream ends when the engine closes, or no longer serves the agent. */
   readonly #stops: readonly AbortSignal[];
 
-  constructor(options: EventStreamOptions) {
+  constructor(options: EventStreamOptions<Entry>) {
     this.#options = options;
     this.#stops = [options.source.engine.closing, options.source.agent.removed];
-    this.#reader = new LogReader(options.source);
+    const { taskId, owner } = options.source;
+    this.#counted = { owner, taskId: options.isObserver === true ? observerOf(taskId) : taskId };
   }
 
   open(sink: ByteSink): ByteStreamControl {
-    const { source, keepAlive } = this.#options;
+    const { source, keepAlive, isObserver = false } = this.#options;
     this.#sink = sink;
     // Watch before the first read, so that a commit in between wakes us.
     this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
@@ -66,7 +89,7 @@ export class EventStream implements ByteStream {
       // In the middle of a frame, a keep-alive would become a part of it.
       if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
     });
-    source.engine.openStreams.open(source);
+    source.engine.openStreams.open(this.#counted);
     for (const stop of this.#stops) stop.addEventListener("abort", this.#onClosing, { once: true });
     // The engine may have closed before the transport opened the stream.
     if (this.#stops.some(({ aborted }) => aborted)) this.#onClosing();
@@ -80,7 +103,7 @@ export class EventStream implements ByteStream {
       closed: () => {
         if (this.#ended) return;
         this.#end();
-        streamDisconnected(source.engine, source.taskId);
+        if (!isObserver) streamDisconnected(source.engine, source.taskId);
       },
     };
   }
@@ -106,17 +129,18 @@ export class EventStream implements ByteStream {
     this.#hasMore = true;
     if (this.#pumping) return;
     this.#pumping = true;
+    const { reader } = this.#options;
     try {
-      this.#writePage(this.#reader.opening());
+      this.#writePage(reader.opening());
       // All was read before, but a large frame was not written to its end yet.
-      if (this.#reader.isEnded) this.#finish();
+      if (reader.isEnded) this.#finish();
       // If a commit wakes us during a read, read again: the page may predate that commit.
       while (this.#hasMore && !this.#ended && !this.#blocked) {
         this.#hasMore = false;
-        const page = this.#reader.next();
+        const page = reader.next();
         const entries = page instanceof Promise ? await page : page;
         this.#writePage(entries);
-        if (this.#reader.isEnded) this.#finish();
+        if (reader.isEnded) this.#finish();
         else if (entries.length > 0) this.#hasMore = true;
       }
     } catch (error) {
@@ -126,7 +150,7 @@ export class EventStream implements ByteStream {
     }
   }
 
-  #writePage(entries: readonly LogEntry[]): void {
+  #writePage(entries: readonly Entry[]): void {
     const { framing } = this.#options;
     const last = entries.at(-1);
     if (last === undefined) return;
@@ -171,9 +195,8 @@ export class EventStream implements ByteStream {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { source } = this.#options;
-    const { engine } = source;
-    engine.openStreams.close(source);
+    const { engine } = this.#options.source;
+    engine.openStreams.close(this.#counted);
     for (const stop of this.#stops) stop.removeEventListener("abort", this.#onClosing);
     this.#stopWatching();
     this.#idleTimer?.stop();
@@ -194,11 +217,11 @@ function endOfChunk(frames: Frames, end: number): number {
 type Frames = string | Uint8Array;
 
 /** Encodes events for one binding and version. */
-export interface Framing {
+export interface Framing<Entry = LogEntry> {
   /** Encodes events. Internal events are left out. */
-  page(entries: readonly LogEntry[]): Frames;
+  page(entries: readonly Entry[]): Frames;
   /** Encodes a large event as frames that belong together. Empty frames are left out. */
-  pieces(entry: LogEntry): readonly Frames[];
+  pieces(entry: Entry): readonly Frames[];
   /** Encodes the error that ends the stream, if the log cannot be read. */
   error(thrown: unknown): Frames;
   /** Sent on an idle stream. Empty if the transport has its own keep-alive. */

@@ -47,6 +47,7 @@ export interface OperationRequest {
   readonly activation: Activation;
   readonly request: HttpRequest;
   readonly lastEventId: string | undefined;
+  readonly newTask?: Call["newTask"];
 }
 
 /** The result of an operation: a value encoded for the protocol version, or a stream of events. */
@@ -56,7 +57,7 @@ export type Outcome =
 
 /** Performs an operation: decodes the request, and encodes the result. All bindings use it. */
 export async function performOperation(app: App, given: OperationRequest): Promise<Outcome> {
-  const { operation, codec, caller, activation, request, lastEventId } = given;
+  const { operation, codec, caller, activation, request, lastEventId, newTask } = given;
   const call: Call = {
     engine: app.engine,
     agent: app.agent,
@@ -66,6 +67,7 @@ export async function performOperation(app: App, given: OperationRequest): Promi
     extensions: activation.extensions,
     trace: requestTrace(request),
     lastEventId,
+    newTask,
   };
   return isStream(operation)
     ? { kind: "events", source: await openStream(app, operation, { given, call }) }

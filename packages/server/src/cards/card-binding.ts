@@ -60,6 +60,10 @@ export interface CardOptions {
    * the port of the other bindings. If it is a URL with a path, gRPC is served below that path, too.
    */
   readonly grpcUrl?: string;
+  /** The organization, for an agent that names none. Default none. */
+  readonly provider?: AgentInfo["provider"];
+  /** Where the documentation is, for an agent that does not say it. Default none. */
+  readonly documentationUrl?: string;
   /** Sign 1.0 and hybrid cards. Default none: cards are not signed. 0.3 does not define signing. */
   readonly keys?: readonly CardKey[];
 }
@@ -206,7 +210,7 @@ export function cardFacts(
     /** Whether the `Forwarded` headers are trusted. */
     readonly trustProxy?: boolean;
     readonly hasExtendedCard?: boolean;
-    readonly card?: Pick<CardOptions, "bindings" | "grpcUrl">;
+    readonly card?: Omit<CardOptions, "form" | "keys">;
   },
 ): (request: HttpRequest) => AgentCardFacts {
   const { security, streams = true, pushes = false, hasExtendedCard = false } = options;
@@ -219,8 +223,9 @@ export function cardFacts(
   }
   // Agents that were not created by `defineAgent` have not been validated.
   checkAgentExtensions(agent.info.extensions ?? []);
+  const withDefaults = infoDefaults(options.card);
   return (request) => {
-    const { info } = agent;
+    const info = withDefaults(agent.info);
     return {
       info,
       interfaces: interfacesAt(request, bindings, options),
@@ -232,6 +237,20 @@ export function cardFacts(
       },
       ...(security && { security }),
     };
+  };
+}
+
+/** Adds what the agent does not say itself. Returns the same object for the same info. */
+function infoDefaults({
+  provider,
+  documentationUrl,
+}: Pick<CardOptions, "provider" | "documentationUrl"> = {}): (info: AgentInfo) => AgentInfo {
+  if (provider === undefined && documentationUrl === undefined) return (info) => info;
+  const defaults = { ...(provider && { provider }), ...(documentationUrl && { documentationUrl }) };
+  let last: { readonly given: AgentInfo; readonly shown: AgentInfo } | undefined;
+  return (info) => {
+    if (last?.given !== info) last = { given: info, shown: { ...defaults, ...info } };
+    return last.shown;
   };
 }
 

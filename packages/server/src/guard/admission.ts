@@ -19,7 +19,7 @@ interface AdmissionParts {
 }
 
 /** The API that a request uses, as metrics show it. */
-type ApiName = "jsonrpc" | "rest" | "grpc" | "card" | "coder" | "convoke";
+type ApiName = "jsonrpc" | "rest" | "grpc" | "card" | "coder" | "inbound" | "convoke";
 
 const OTHER = "other";
 

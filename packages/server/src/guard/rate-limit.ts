@@ -115,11 +115,11 @@ export class RateLimiter {
   /** Counts a request of a caller. It is not limited if nothing tells its caller from others. */
   count(
     request: HttpRequest,
-    { tenant = "", owner }: Caller,
+    caller: Caller,
     kind: RateClass,
   ): CountedRequest | Promise<CountedRequest> {
     const limit = this.#limits[kind];
-    const name = this.#facts.hasCallers ? `${tenant} ${owner}` : this.addressOf(request);
+    const name = this.sourceOf(request, caller);
     if (limit === false || name === undefined) return NOT_LIMITED;
     const now = this.#now();
     const counted = (state: RateState): CountedRequest => ({
@@ -128,6 +128,11 @@ export class RateLimiter {
     });
     const taken = this.#store.take(`${kind} ${name}`, limit, { cost: 1, now });
     return taken instanceof Promise ? taken.then(counted) : counted(taken);
+  }
+
+  /** Whose limits a request counts for: its authenticated caller, else its address, if it is known. */
+  sourceOf(request: HttpRequest, { tenant = "", owner }: Caller): string | undefined {
+    return this.#facts.hasCallers ? `${tenant} ${owner}` : this.addressOf(request);
   }
 
   /** Rejects a request from an address where too many logins have failed, before its credentials are checked. */

@@ -26,7 +26,7 @@ export function describeCompaction(open: OpenBackend): void {
         const after = { ...before, compacted: true };
         expect(await backend.tasks.get("t1")).toEqual({ ...after, snapshot: fold(13) });
         expect((await backend.tasks.list({ owner: "ann", limit: 9 })).records).toEqual([after]);
-        const last = [{ seq: 13, json: log.at(-1)?.json }];
+        const last = log.slice(-1);
         for (const place of [0, 1, 11, 12]) {
           expect(await backend.read("t1", place, 99)).toEqual(last);
           expect(await backend.read("t1", place, 1)).toEqual(last);
@@ -61,7 +61,9 @@ export function describeCompaction(open: OpenBackend): void {
 
         expect(await backend.retention.compact("t1", fold(1))).toBe(true);
 
-        expect(await backend.read("t1", 0, 9)).toEqual([{ seq: 1, json: anEvent("t1 begins") }]);
+        expect(await backend.read("t1", 0, 9)).toMatchObject([
+          { seq: 1, json: anEvent("t1 begins") },
+        ]);
         expect(await backend.tasks.get("t1")).toMatchObject({ head: 1, compacted: true });
       }),
     );
@@ -95,7 +97,7 @@ export function describeCompaction(open: OpenBackend): void {
 
         expect(await backend.tasks.get("t1")).toEqual(once);
         expect(once).toMatchObject({ head: 3, snapshot: fold(3) });
-        expect(await backend.read("t1", 0, 9)).toEqual([{ seq: 3, json: anEvent("a 2") }]);
+        expect(await backend.read("t1", 0, 9)).toMatchObject([{ seq: 3, json: anEvent("a 2") }]);
       }),
     );
 
@@ -135,7 +137,9 @@ export function describeCompaction(open: OpenBackend): void {
           taskId: "t1",
           digest: "d1",
         });
-        expect(await backend.read("t1", 0, 9)).toEqual([{ seq: 2, json: anEvent("t1 ends") }]);
+        expect(await backend.read("t1", 0, 9)).toMatchObject([
+          { seq: 2, json: anEvent("t1 ends") },
+        ]);
       }),
     );
 
@@ -153,7 +157,7 @@ export function describeCompaction(open: OpenBackend): void {
           { kind: "committed", head: 4 },
           true,
         ]);
-        expect(await backend.read("t1", 0, 9)).toEqual([{ seq: 4, json: anEvent("b 1") }]);
+        expect(await backend.read("t1", 0, 9)).toMatchObject([{ seq: 4, json: anEvent("b 1") }]);
       }),
     );
   });

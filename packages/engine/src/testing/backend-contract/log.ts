@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import {
   type OpenBackend,
@@ -20,7 +21,7 @@ export function describeLog(open: OpenBackend): void {
         const committed = await backend.commit(aCreation("t1", { events }));
 
         expect(committed).toEqual({ kind: "committed", head: 3 });
-        expect(await backend.read("t1", 0, 10)).toEqual([
+        expect(await backend.read("t1", 0, 10)).toMatchObject([
           { seq: 1, json: events[0] },
           { seq: 2, json: events[1] },
           { seq: 3, json: events[2] },
@@ -50,9 +51,29 @@ export function describeLog(open: OpenBackend): void {
             const wanted = all
               .slice(after, after + limit)
               .map((json, index) => ({ seq: after + 1 + index, json }));
-            expect(page, `after ${after}, limit ${limit}`).toEqual(wanted);
+            expect(page, `after ${after}, limit ${limit}`).toMatchObject(wanted);
           }
         }
+      }),
+    );
+
+    test(
+      "each event has the time of its commit, also after compaction",
+      using(open, async (backend) => {
+        const start = Date.now();
+        await backend.commit(aCreation("t1", { events: someEvents("first", 2) }));
+        const between = Date.now();
+        while (Date.now() === between) await nextTurn();
+        await backend.commit(aStep("t1", { events: [anEvent("last")], state: "completed" }));
+
+        const log = await backend.read("t1", 0, 9);
+        const [first, second, last] = log.map(({ at }) => at!);
+        expect(first).toBeGreaterThanOrEqual(start);
+        expect(first).toBeLessThanOrEqual(between);
+        expect(second).toBe(first);
+        expect(last).toBeGreaterThan(between);
+        await backend.retention.compact("t1", { seq: 3, json: "{}" }, [1]);
+        expect(await backend.read("t1", 0, 9)).toEqual([log[0], log[2]]);
       }),
     );
 

@@ -54,9 +54,22 @@ export function describeRecords(open: OpenBackend): void {
     );
 
     test(
+      "the record alone has the same fields without the snapshot",
+      using(open, async (backend) => {
+        await backend.commit(aCreation("t1", { snapshot: { seq: 1, json: "{}" } }));
+
+        const { snapshot, ...record } = (await backend.tasks.get("t1"))!;
+
+        expect(snapshot).toBeDefined();
+        expect(await backend.tasks.record("t1")).toEqual(record);
+      }),
+    );
+
+    test(
       "an unknown task has no record",
       using(open, async (backend) => {
         expect(await backend.tasks.get("t1")).toBeUndefined();
+        expect(await backend.tasks.record("t1")).toBeUndefined();
       }),
     );
 

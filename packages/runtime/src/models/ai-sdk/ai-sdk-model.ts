@@ -133,7 +133,25 @@ interface AiSdkToolResult {
 
 export type AiSdkToolOutput =
   | { readonly type: "text" | "error-text"; readonly value: string }
-  | { readonly type: "json" | "error-json"; readonly value: unknown };
+  | { readonly type: "json" | "error-json"; readonly value: unknown }
+  | { readonly type: "content"; readonly value: readonly AiSdkResultContent[] };
+
+/** A piece of a tool result. Each specification version names files differently. */
+export type AiSdkResultContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "media" | "image-data"; readonly data: string; readonly mediaType: string }
+  | {
+      readonly type: "file-data";
+      readonly data: string;
+      readonly mediaType: string;
+      readonly filename?: string;
+    }
+  | {
+      readonly type: "file";
+      readonly data: AiSdkFileData;
+      readonly mediaType: string;
+      readonly filename?: string;
+    };
 
 /** Whether a value is an AI SDK model object of a supported version. */
 export function isAiSdkModel(value: unknown): value is AiSdkModel {

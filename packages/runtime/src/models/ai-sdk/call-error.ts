@@ -45,7 +45,7 @@ function kindOf(error: unknown, status: number | undefined, hints: string): Mode
   if (isUnreadable(error)) return "unreadable";
   if (isTooLong(status, hints)) return "too-long";
   // Retrying does not help when the account has no credit.
-  if (/insufficient_quota|billing_error/.test(hints)) return "refused";
+  if (/insufficient_quota|billing_error/.test(hints)) return "unavailable";
   if (status !== undefined) return kindOfStatus(status);
   return kindOfHints(error, hints);
 }
@@ -54,6 +54,7 @@ function kindOf(error: unknown, status: number | undefined, hints: string): Mode
 export function kindOfStatus(status: number): ModelErrorKind {
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 429 || status === 503 || status === 529) return "overloaded";
+  if (status === 404) return "unavailable";
   if (status === 413) return "too-long";
   if (status === 408 || status >= 500) return "unreachable";
   return status >= 400 ? "refused" : "unreadable";
@@ -102,10 +103,12 @@ function words(kind: ModelErrorKind, status: number | undefined, place: CallPlac
       return place.keyVariable === undefined
         ? "the provider refused the key"
         : `the provider refused the key; set ${place.keyVariable} to one that may use this model`;
-    case "refused":
+    case "unavailable":
       return status === 404
         ? "the provider does not know this model or address"
-        : "the provider refused the request";
+        : "the account at the provider has no credit";
+    case "refused":
+      return "the provider refused the request";
     case "too-long":
       return "the conversation is longer than the model can read";
     case "unreadable":

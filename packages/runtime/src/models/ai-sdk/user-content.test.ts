@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { userContentOf } from "./part-translator.ts";
+import { userContentOf } from "./prompt.ts";
 
-const RULES = { version: "v4", supportedUrls: { "image/*": [/^https:/] } } as const;
+const RULES = {
+  provider: "openai.responses",
+  version: "v4",
+  supportedUrls: { "image/*": [/^https:/] },
+} as const;
 
 describe("files for a model", () => {
   test("text is shown as text, in a fence that it cannot close", () => {

@@ -37,7 +37,7 @@ export async function loadPackage<T>(name: string): Promise<T> {
     return (await import(name)) as T;
   } catch (cause) {
     if (!isMissing(cause, name)) throw cause;
-    throw new ModelError("refused", missingText(name), { cause });
+    throw new ModelError("unavailable", missingText(name), { cause });
   }
 }
 

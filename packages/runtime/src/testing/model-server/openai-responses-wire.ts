@@ -17,6 +17,8 @@ const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
 export class OpenAIResponsesWire implements Wire {
   #output = -1;
   #sequence = -1;
+  /** The items that are complete, which the last event repeats. */
+  readonly #items: object[] = [];
 
   *begin(): Iterable<string> {
     yield this.#event("response.created", { response: RESPONSE });
@@ -27,7 +29,7 @@ export class OpenAIResponsesWire implements Wire {
     this.#output += 1;
     switch (step.kind) {
       case "text":
-        yield* this.#item({ type: "message", id: `msg_${this.#output}` }, (place) =>
+        yield* this.#message({ text: step.text }, (place) =>
           words(step.text).map((delta) =>
             this.#event("response.output_text.delta", { ...place, content_index: 0, delta }),
           ),
@@ -42,7 +44,7 @@ export class OpenAIResponsesWire implements Wire {
       case "source": {
         const { url, title = url } = step;
         const annotation = { type: "url_citation", url, title, start_index: 0, end_index: 0 };
-        yield* this.#item({ type: "message", id: `msg_${this.#output}` }, (place) => [
+        yield* this.#message({ annotations: [annotation] }, (place) => [
           this.#event("response.output_text.annotation.added", { ...place, annotation }),
         ]);
         return;
@@ -61,10 +63,7 @@ export class OpenAIResponsesWire implements Wire {
       yield this.#event("response.reasoning_summary_text.delta", { ...summary, delta });
     }
     yield this.#event("response.reasoning_summary_part.done", summary);
-    yield this.#event("response.output_item.done", {
-      output_index: this.#output,
-      item: { ...item, encrypted_content: step.signature ?? null },
-    });
+    yield this.#done({ ...item, encrypted_content: step.signature ?? null });
   }
 
   *#call(step: SpokenStep & { kind: "tool-call" }): Iterable<string> {
@@ -76,8 +75,7 @@ export class OpenAIResponsesWire implements Wire {
     for (const delta of inputPieces(input)) {
       yield this.#event("response.function_call_arguments.delta", { ...place, delta });
     }
-    const done = { ...item, arguments: inputText(input), status: "completed" };
-    yield this.#event("response.output_item.done", { output_index: this.#output, item: done });
+    yield this.#done({ ...item, arguments: inputText(input), status: "completed" });
   }
 
   *end({ reason, usage }: WireEnd): Iterable<string> {
@@ -86,6 +84,7 @@ export class OpenAIResponsesWire implements Wire {
     yield this.#event(incomplete === undefined ? "response.completed" : "response.incomplete", {
       response: {
         ...RESPONSE,
+        output: this.#items,
         incomplete_details: incomplete === undefined ? null : { reason: incomplete },
         usage: {
           input_tokens: inputTokens,
@@ -106,14 +105,22 @@ export class OpenAIResponsesWire implements Wire {
     return { error: openAIError(error) };
   }
 
-  /** All frames of one output item. */
-  *#item(
-    item: { readonly type: string; readonly id: string },
+  /** All frames of one message. */
+  *#message(
+    { text = "", annotations = [] }: { readonly text?: string; readonly annotations?: object[] },
     content: (place: object) => readonly string[],
   ): Iterable<string> {
-    yield this.#event("response.output_item.added", { output_index: this.#output, item });
+    const item = { type: "message", id: `msg_${this.#output}`, role: "assistant" };
+    const added = { ...item, status: "in_progress", content: [] };
+    yield this.#event("response.output_item.added", { output_index: this.#output, item: added });
     yield* content({ item_id: item.id, output_index: this.#output });
-    yield this.#event("response.output_item.done", { output_index: this.#output, item });
+    const whole = [{ type: "output_text", text, annotations }];
+    yield this.#done({ ...item, status: "completed", content: whole });
+  }
+
+  #done(item: object): string {
+    this.#items.push(item);
+    return this.#event("response.output_item.done", { output_index: this.#output, item });
   }
 
   #event(type: string, data: object): string {

@@ -46,6 +46,14 @@ export function parsePageSize(query: URLSearchParams): number {
   throw invalidParams("pageSize", `must be a whole number from 1 to ${MAX_PAGE}`);
 }
 
+/** A whole number in the query; `undefined` if it is not there. */
+export function parseWhole(query: URLSearchParams, name: string): number | undefined {
+  const given = query.get(name);
+  if (given === null) return undefined;
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  throw invalidParams(name, "must be a whole number, 0 or more");
+}
+
 /** The parameter `id` of a path; `undefined` if the path has another pattern. */
 export function pathId(pattern: RegExp, { path }: HttpRequest): string | undefined {
   const encoded = pattern.exec(path)?.groups?.["id"];

@@ -1,6 +1,7 @@
 import type { Caller } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { pathId } from "./admit.ts";
 import { handleDecision, handleListApprovals, parseApprovalPath } from "./approvals.ts";
 import { listPushes, replayPushes } from "./pushes.ts";
 import { handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
@@ -22,19 +23,63 @@ const PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
   ["/convoke/pushes:replay", { name: "replayPushes", method: "POST", handle: replayPushes }],
 ]);
 
-/** Finds the operation of a path. Returns `undefined` for other paths. */
-export function matchAdmin(request: HttpRequest): AdminRoute | undefined {
+/** Finds the operation of a path. Returns `undefined` for other paths, and for what is switched off. */
+export function matchAdmin(
+  { readApi }: Pick<App, "readApi">,
+  request: HttpRequest,
+): AdminRoute | undefined {
   const known = PATHS.get(request.path);
   if (known !== undefined) return known;
+  const read = matchRead(request);
+  if (read !== undefined) return readApi ? read : undefined;
   const taskId = parseTaskPath(request);
-  if (taskId !== undefined) {
-    const handle: AdminRoute["handle"] = (app, _, caller) =>
-      handleGetTask(app, taskId, { request, caller });
-    return { name: "getTask", method: "GET", handle };
-  }
+  if (taskId !== undefined) return getTaskRoute(taskId);
   const approvalId = parseApprovalPath(request);
   if (approvalId === undefined) return undefined;
-  const handle: AdminRoute["handle"] = (app, _, caller) =>
-    handleDecision(app, approvalId, { request, caller });
-  return { name: "decideApproval", method: "POST", handle };
+  return {
+    name: "decideApproval",
+    method: "POST",
+    handle: (app, _, caller) => handleDecision(app, approvalId, { request, caller }),
+  };
+}
+
+function getTaskRoute(taskId: string): AdminRoute {
+  return {
+    name: "getTask",
+    method: "GET",
+    handle: (app, request, caller) => handleGetTask(app, taskId, { request, caller }),
+  };
+}
+
+const FEED_PATH = "/convoke/feed";
+
+const LOG_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)\/log$/;
+
+/**
+ * The read API: the feed, a task as it was, and the log of a task. Its modules are loaded on first
+ * use, so that servers without readers do not load them.
+ */
+function matchRead(request: HttpRequest): AdminRoute | undefined {
+  if (request.path === FEED_PATH) {
+    return {
+      name: "feed",
+      method: "GET",
+      handle: async (app, _, caller) => {
+        const { handleFeed } = await import("./feed.ts");
+        return handleFeed(app, request, caller);
+      },
+    };
+  }
+  const taskId = request.query.has("at") ? parseTaskPath(request) : undefined;
+  if (taskId !== undefined) return getTaskRoute(taskId);
+  const logId = pathId(LOG_PATH, request);
+  if (logId === undefined) return undefined;
+  return {
+    name: "readLog",
+    method: "GET",
+    handle: async (app, _, caller) => {
+      const { handleLog } = await import("./log.ts");
+      return handleLog(app, logId, { request, caller });
+    },
+  };
 }

@@ -1,9 +1,9 @@
 import { CODECS, type Caller, TASK_STATES, type TaskState, invalidParams } from "@convoke/protocol";
-import { type TaskRecord, listTaskRecords, readTask } from "@convoke/engine";
+import { type TaskSummary, listTaskSummaries, readTask, readTaskAt } from "@convoke/engine";
 import type { App } from "../app.ts";
 import { unscopedOwner } from "../../guard/guard.ts";
 import { type HttpRequest, type HttpResponse, jsonResponse } from "../../http/exchange.ts";
-import { admit, parsePageSize, pathId } from "./admit.ts";
+import { admit, parsePageSize, parseWhole, pathId } from "./admit.ts";
 
 const TASK_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)$/;
 
@@ -12,7 +12,7 @@ export function parseTaskPath(request: HttpRequest): string | undefined {
   return pathId(TASK_PATH, request);
 }
 
-/** Lists the tasks of the caller or of all owners, without their content. */
+/** Lists the tasks of the caller or of all owners: their state, their first words and their usage. */
 export async function handleListTasks(
   app: App,
   request: HttpRequest,
@@ -20,19 +20,21 @@ export async function handleListTasks(
 ): Promise<HttpResponse> {
   const params = parseListRequest(request.query);
   const admitted = await admit(app, "listTasks", { request, caller: identified, params });
-  const page = await listTaskRecords(params, { engine: app.engine, ...admitted });
-  const tasks = page.records.map(recordToJson);
+  const page = await listTaskSummaries(params, { engine: app.engine, ...admitted });
+  const tasks = page.tasks.map(summaryToJson);
   return jsonResponse(200, JSON.stringify({ tasks, nextPageToken: page.nextPageToken }));
 }
 
 function parseListRequest(query: URLSearchParams) {
   const contextId = query.get("contextId") ?? undefined;
   const state = parseState(query.get("status") ?? undefined);
+  const idPrefix = query.get("idPrefix") ?? undefined;
   const pageToken = query.get("pageToken") ?? undefined;
   return {
     pageSize: parsePageSize(query),
     ...(contextId !== undefined && { contextId }),
     ...(state !== undefined && { state }),
+    ...(idPrefix !== undefined && { idPrefix }),
     ...(pageToken !== undefined && { pageToken }),
   };
 }
@@ -43,8 +45,8 @@ function parseState(given: string | undefined): TaskState | undefined {
   throw invalidParams("status", `must be one of ${TASK_STATES.join(", ")}`);
 }
 
-function recordToJson(record: TaskRecord): object {
-  const { taskId, contextId, agent, agentId, state, statusAt, createdAt, owner } = record;
+function summaryToJson({ record, firstWords, usage }: TaskSummary): object {
+  const { taskId, contextId, agent, agentId, state, statusAt, createdAt, owner, head } = record;
   return {
     id: taskId,
     contextId,
@@ -53,25 +55,26 @@ function recordToJson(record: TaskRecord): object {
     agentId,
     status: { state, timestamp: new Date(statusAt).toISOString() },
     createdAt: new Date(createdAt).toISOString(),
+    head,
+    firstWords,
+    usage,
   };
 }
 
-/** Returns a task of the caller or of any owner, in the form of A2A 0.3. */
+/** Returns a task of the caller or of any owner, now or as it was at an event, in the form of A2A 0.3. */
 export async function handleGetTask(
   app: App,
   taskId: string,
   facts: { readonly request: HttpRequest; readonly caller: Caller },
 ): Promise<HttpResponse> {
-  const historyLength = parseHistoryLength(facts.request.query.get("historyLength"));
+  const { query } = facts.request;
+  const historyLength = parseWhole(query, "historyLength");
+  const at = parseWhole(query, "at");
   const params = { taskId, ...(historyLength !== undefined && { historyLength }) };
   const admitted = await admit(app, "getTask", { ...facts, params });
-  const { task, owner } = await readTask(params, { engine: app.engine, ...admitted });
+  const call = { engine: app.engine, ...admitted };
+  const { task, owner } =
+    at === undefined ? await readTask(params, call) : await readTaskAt({ ...params, at }, call);
   const body = { ...unscopedOwner(owner), task: CODECS["0.3"].encodeTask(task) };
   return jsonResponse(200, JSON.stringify(body));
-}
-
-function parseHistoryLength(given: string | null): number | undefined {
-  if (given === null) return undefined;
-  if (/^\d{1,9}$/.test(given)) return Number(given);
-  throw invalidParams("historyLength", "must be a whole number, 0 or more");
 }

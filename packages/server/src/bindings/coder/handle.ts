@@ -28,6 +28,7 @@ import { listCommands, runCommand } from "../commands.ts";
 import { activate, withHeaders } from "../extensions.ts";
 import { checkContentType, rpcError, rpcStream } from "../jsonrpc/handle.ts";
 import { performOperation } from "../operations.ts";
+import { decodeTaskId, errorJson } from "../plain-json.ts";
 import { readMessage, readSettings } from "./read-message.ts";
 import type { CoderOperation, MatchedCoder } from "./routes.ts";
 
@@ -57,10 +58,6 @@ export async function handleCoder(
   }
 }
 
-function errorJson(status: number, error: string, headers: HttpResponse["headers"]): HttpResponse {
-  return jsonResponse(status, JSON.stringify({ error }), headers);
-}
-
 type Handler = (app: App, call: CoderCall, admission: Admission) => Promise<HttpResponse>;
 
 const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
@@ -79,7 +76,7 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     const taskId = decodeTaskId(encoded);
     await app.authorization.check(caller, "getTask", { taskId });
     const { task } = await app.engine.tasks.find(taskId, app.engine.scope(caller, app.agent));
-    const metadata = taskMetadata(app, task);
+    const metadata = taskMetadata(app, task, caller);
     return jsonResponse(200, JSON.stringify({ ...metadata, metadata }));
   },
   listTaskMetadata: async (app, { caller }) => {
@@ -87,7 +84,7 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     await app.engine.settled();
     const records = await listOwnRecords(app, caller);
     if (records.length === 0) return { status: 204, headers: {}, body: "" };
-    const list = records.map((record) => withoutSchemas(taskMetadata(app, toTask(record))));
+    const list = records.map((record) => withoutSchemas(taskMetadata(app, toTask(record), caller)));
     return jsonResponse(200, JSON.stringify(list));
   },
   listCommands: async (app) =>
@@ -120,14 +117,6 @@ const HANDLERS: Readonly<Record<CoderOperation, Handler>> = {
     return openStream(app, call, { params: { message } });
   },
 };
-
-function decodeTaskId(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    throw invalidParams("taskId", "is not percent-encoded UTF-8 in the path");
-  }
-}
 
 /** More than a person looks through; bounds the answer. */
 const MAX_LISTED = 1000;
@@ -204,9 +193,9 @@ async function openStream(
 }
 
 /** What works on a task. */
-function taskMetadata({ agent }: App, task: Task): Metadata {
+function taskMetadata({ agent }: App, task: Task, { owner }: Caller): Metadata {
   const { id, contextId, status } = task;
-  const report = agent.definition.report?.(task) ?? {};
+  const report = agent.definition.report?.(task, owner) ?? {};
   const known = { id, contextId, taskState: status.state };
   return { ...known, model: "", mcpServers: [], availableTools: [], ...report };
 }

@@ -19,7 +19,7 @@ import {
   header,
   requestedVersion,
 } from "../../http/exchange.ts";
-import type { EventStreamSource, LogEntry } from "@convoke/engine";
+import { type EventStreamSource, type LogEntry, LogReader } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream, type Framing } from "../event-stream.ts";
 import {
@@ -106,7 +106,12 @@ function streamResponse(
   { method, codec, deadline }: OpenedGrpc & { readonly deadline: Deadline | undefined },
 ): HttpResponse {
   const framing = new GrpcFraming({ method, codec, app });
-  const events = new EventStream({ source, framing, keepAlive: app.keepAlive });
+  const events = new EventStream({
+    source,
+    reader: new LogReader(source),
+    framing,
+    keepAlive: app.keepAlive,
+  });
   return {
     status: 200,
     headers: HEADERS,

@@ -33,7 +33,7 @@ import {
   requestedVersion,
   retryHeaders,
 } from "../../http/exchange.ts";
-import type { Call, EventStreamSource } from "@convoke/engine";
+import { type Call, type EventStreamSource, LogReader } from "@convoke/engine";
 import { checkOperation, performOperation } from "../operations.ts";
 import { type App, addressAgent } from "../app.ts";
 import { handleCommandMethod, isCommandMethod } from "./commands.ts";
@@ -145,7 +145,12 @@ export function rpcStream(
     suffix: "}",
     errorText: (thrown) => errorText(id, codec.encodeError(app.toA2AError(thrown))),
   });
-  const body = new EventStream({ source, framing, keepAlive: app.keepAlive });
+  const body = new EventStream({
+    source,
+    reader: new LogReader(source),
+    framing,
+    keepAlive: app.keepAlive,
+  });
   return { status: 200, headers: SSE_HEADERS, body };
 }
 

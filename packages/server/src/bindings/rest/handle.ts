@@ -4,7 +4,7 @@ import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
 import type { Admission } from "../../guard/admission.ts";
 import { scopedCaller } from "../../guard/guard.ts";
 import { type HttpResponse, header, jsonResponse, retryHeaders } from "../../http/exchange.ts";
-import type { EventStreamSource } from "@convoke/engine";
+import { type EventStreamSource, LogReader } from "@convoke/engine";
 import { performOperation } from "../operations.ts";
 import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
 import { responseType } from "./media-types.ts";
@@ -57,7 +57,12 @@ function streamResponse(app: App, source: EventStreamSource, { codec }: RestCall
     ...(app.restFrames === "both" && codec.dialect === "0.3" && { convert: withResult }),
     errorText: (thrown) => errorText(app.toA2AError(thrown), format),
   });
-  const body = new EventStream({ source, framing, keepAlive: app.keepAlive });
+  const body = new EventStream({
+    source,
+    reader: new LogReader(source),
+    framing,
+    keepAlive: app.keepAlive,
+  });
   return { status: 200, headers: SSE_HEADERS, body };
 }
 

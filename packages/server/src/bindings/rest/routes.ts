@@ -166,26 +166,28 @@ export function matchRest(request: HttpRequest): MatchedRest | undefined {
   return undefined;
 }
 
-/** Beginnings of other paths, so no tenant can have them as its name. */
-export const RESERVED_TENANTS: readonly string[] = [
-  "v1",
+/** The first segments of the server's own paths, which no tenant may have as its name. */
+export const RESERVED_NAMES: readonly string[] = [
+  ".well-known",
   "a2a",
-  "api",
   "agents",
-  "tasks",
-  "message",
+  "api",
   "console",
   "convoke",
-  "health",
-  "ready",
-  "metrics",
-  "listCommands",
   "executeCommand",
   "extendedAgentCard",
-  ".well-known",
+  "health",
+  "listCommands",
+  "message",
+  "metrics",
+  "ready",
+  "tasks",
+  "v1",
 ];
 
-const TENANT = `/(?<tenant>(?!(?:${RESERVED_TENANTS.join("|").replaceAll(".", "\\.")})/)[^/]+)`;
+const RESERVED = RESERVED_NAMES.map((name) => `${name.replaceAll(".", "\\.")}/`).join("|");
+
+const TENANT = `/(?<tenant>(?!${RESERVED})[^/]+)`;
 
 /** 0.3 before 1.0, and paths without a tenant before those with one. */
 const PATHS: readonly PathRoutes[] = [

@@ -1,39 +1,18 @@
 import {
   type Mutant,
-  type Selector,
   argument,
   call,
   condition,
+  inFunction,
   method,
+  negated,
   operand,
   returned,
   value,
 } from "./plant-fault.ts";
 
-type Fault = readonly [at: Selector, to: string | typeof negated];
-
-/**
- * The faults of one function, found by its name, so that sources can be changed and moved freely.
- */
-function inFunction(
-  packageName: string,
-  name: string,
-  ...faults: readonly Fault[]
-): readonly Mutant[] {
-  return faults.map(([at, to]) => ({
-    package: packageName,
-    in: name,
-    at,
-    to: typeof to === "string" ? () => to : to,
-  }));
-}
-
-function negated(expression: string): string {
-  return `!(${expression})`;
-}
-
-/** The first of each group represents the others in the short form. */
-export const MUTANTS: readonly (readonly Mutant[])[] = [
+/** Faults in the runtime's gate, or on the way to it. */
+export const GATE_MUTANTS: readonly (readonly Mutant[])[] = [
   inFunction(
     "runtime",
     "mayRun",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ChildOutput } from "./child-transport.ts";
+import { ChildOutput } from "./child-output.ts";
 
 test("lines are complete, also if they are split in the middle of a character", () => {
   const lines: string[] = [];

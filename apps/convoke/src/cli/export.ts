@@ -1,0 +1,152 @@
+import {
+  AGENT_ENVIRONMENT,
+  OWNER_OPTION,
+  SERVER_OPTIONS,
+  readUrl,
+} from "../connect/agent-options.ts";
+import { EXPORT_FORMATS, type ExportFormat } from "../logs/export-formats.ts";
+import { type ExportFile, openExportFile } from "../logs/export-file.ts";
+import { NOTES_OPTIONS, type TaskSource, readNotes } from "../logs/task-source.ts";
+import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import { didYouMean } from "../terminal/command-line.ts";
+import { note } from "../terminal/output.ts";
+
+const FORMATS = Object.keys(EXPORT_FORMATS);
+
+export const exportCommand: Command = {
+  name: "export",
+  summary: "Write tasks with their logs to a file or to stdout",
+  usage: "[url] <task> | --all [options]",
+  examples: [
+    "convoke export http://127.0.0.1:3000 0198f3c2 --format md --out task.md",
+    "convoke export http://127.0.0.1:3000 --all --out tasks.jsonl",
+    "convoke export http://127.0.0.1:3000 --all --out tasks.jsonl --resume",
+    "convoke export --data .convoke/my-agent --all | gzip > tasks.jsonl.gz",
+  ],
+  options: {
+    all: { type: "boolean", help: "Every task, instead of one" },
+    data: {
+      type: "string",
+      value: "<folder>",
+      help: "Read a data folder that no server uses, instead of a running server",
+    },
+    format: {
+      type: "string",
+      value: "<format>",
+      choices: FORMATS,
+      help: `${FORMATS.join(", ")} (default: jsonl, one object per line)`,
+    },
+    out: { type: "string", value: "<file>", help: "Write to this file (default: stdout)" },
+    resume: {
+      type: "boolean",
+      help: "Add to an earlier export in --out what is not in it yet; jsonl only",
+    },
+    ...NOTES_OPTIONS,
+    ...OWNER_OPTION,
+    ...SERVER_OPTIONS,
+  },
+  environment: AGENT_ENVIRONMENT,
+  run: exportTasks,
+};
+
+async function exportTasks(context: CommandContext): Promise<number> {
+  const { io } = context;
+  const format = readFormat(context.text("format"));
+  const taskId = readTask(context);
+  const out = context.text("out");
+  const isResumed = context.flag("resume");
+  if (isResumed && (out === undefined || format !== EXPORT_FORMATS["jsonl"])) {
+    throw new UsageError("--resume needs --out <file> in the format jsonl.");
+  }
+  const { StartError } = await import("../host/config.ts");
+  try {
+    const source = await openSource(context);
+    try {
+      const file = out === undefined ? { write: io.stdout } : openExportFile(out, isResumed);
+      try {
+        const count = await writeTasks(context, { source, file, format, taskId });
+        if (out !== undefined) note(context, `Exported ${tasksText(count)} to ${out}.`);
+      } finally {
+        file.close?.();
+      }
+    } finally {
+      await source.close();
+    }
+    return EXIT.done.code;
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    note(context, error.message);
+    return EXIT.notStarted.code;
+  }
+}
+
+function readFormat(given = "jsonl"): ExportFormat {
+  const format = Object.hasOwn(EXPORT_FORMATS, given) ? EXPORT_FORMATS[given] : undefined;
+  if (format !== undefined) return format;
+  throw new UsageError(
+    `--format must be one of ${FORMATS.join(", ")}, not "${given}".${didYouMean(given, FORMATS)}`,
+  );
+}
+
+/** The task to export; `undefined` for all. Without --data the address of the server comes first. */
+function readTask(context: CommandContext): string | undefined {
+  const { positionals, flag, text } = context;
+  const isStored = text("data") !== undefined;
+  if (!isStored) readUrl(context);
+  const [taskId, more] = isStored ? positionals : positionals.slice(1);
+  if (more !== undefined) throw new UsageError(`"${more}" is an unexpected argument.`);
+  if ((taskId === undefined) !== flag("all")) {
+    throw new UsageError("convoke export needs either a task id or --all.");
+  }
+  return taskId;
+}
+
+async function openSource(context: CommandContext): Promise<TaskSource> {
+  const data = context.text("data");
+  if (data !== undefined) {
+    const { StoredTasks } = await import("../logs/stored-tasks.ts");
+    return StoredTasks.open(data);
+  }
+  const { ServerTasks } = await import("../logs/server-tasks.ts");
+  return ServerTasks.open(context);
+}
+
+interface Exporting {
+  readonly source: TaskSource;
+  readonly file: ExportFile;
+  readonly format: ExportFormat;
+  readonly taskId: string | undefined;
+}
+
+/** Writes one event at a time. Returns the number of tasks that something was written of. */
+async function writeTasks(
+  context: CommandContext,
+  { source, file, format, taskId }: Exporting,
+): Promise<number> {
+  const [before, between, after] = format.around;
+  const { joinsChunks } = format;
+  const notes = readNotes(context);
+  const ids = taskId === undefined ? source.ids() : [await source.find(taskId)];
+  if (taskId === undefined) file.write(before);
+  let count = 0;
+  for await (const id of ids) {
+    context.io.signal.throwIfAborted();
+    const start = file.positions?.get(id);
+    const { about, events } = await source.open(id, { notes, joinsChunks, after: start ?? 0 });
+    if (start !== undefined && about["head"] === start) continue;
+    if (count++ > 0) file.write(between);
+    file.write(format.task(about));
+    let isFirst = true;
+    for await (const item of events) {
+      file.write(format.event(item, about, isFirst));
+      isFirst = false;
+    }
+    file.write(format.end);
+  }
+  if (taskId === undefined) file.write(after);
+  return count;
+}
+
+function tasksText(count: number): string {
+  return count === 1 ? "1 task" : `${count} tasks`;
+}

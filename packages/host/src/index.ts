@@ -1,0 +1,13 @@
+// A name added here is a promise; keep it short.
+
+// Any program as an agent
+export { processAgent } from "./processes/agent/process-agent.ts";
+export type { ProcessAgentOptions, ProcessLimits } from "./processes/program/process-options.ts";
+
+// The processes of a host that has tasks of its own
+export {
+  ProcessManager,
+  type ProcessManagerOptions,
+  type SessionEvent,
+  type SessionListener,
+} from "./processes/sessions/process-manager.ts";

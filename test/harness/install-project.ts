@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { npm } from "../pack/npm.ts";
+
+const CLEAN_INSTALL = ["ci", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
+
+/**
+ * Installs what is locked in a folder with a package.json of its own, unless it is there, so that
+ * installing the workspace does not download it and no manual step is needed.
+ */
+export async function installProject(folder: string): Promise<void> {
+  if (await isInstalled(folder)) return;
+  try {
+    await npm([...CLEAN_INSTALL, "--prefer-offline", "--fetch-retries=1"], folder);
+  } catch (error) {
+    throw new Error(
+      `${folder} could not be installed. The first run needs the npm registry, later ones do not. ` +
+        `By hand: "npm ci --omit=optional" in it`,
+      { cause: error },
+    );
+  }
+}
+
+async function isInstalled(folder: string): Promise<boolean> {
+  // npm writes this file last: if it is missing, an installation was interrupted.
+  if (!existsSync(join(folder, "node_modules", ".package-lock.json"))) return false;
+  const { dependencies = {} } = await readManifest(folder);
+  const versions = Object.entries(dependencies).map(async ([name, wanted]) => {
+    const { version } = await readManifest(join(folder, "node_modules", ...name.split("/")));
+    return version === wanted;
+  });
+  return (await Promise.all(versions)).every(Boolean);
+}
+
+interface Manifest {
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+async function readManifest(folder: string): Promise<Manifest> {
+  const text = await readFile(join(folder, "package.json"), "utf8").catch(() => "{}");
+  return JSON.parse(text) as Manifest;
+}
