@@ -49,6 +49,7 @@ export type { CardSignature, SignatureOptions } from "./cards/check-card.ts";
 // Choose an agent of a registry
 export type { CapabilityQuery, RegistryEntry } from "@convoke/protocol";
 export { parseRegistryEntry } from "./registry/registry-entry.ts";
+export { type SearchRegistryOptions, searchRegistry } from "./registry/search-registry.ts";
 export {
   type ExcludedAgent,
   type RankedAgent,

@@ -26,7 +26,6 @@ import type {
   PostResult,
   PushRecord,
   Sharing,
-  TaskRecord,
 } from "../log/backend.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";

@@ -58,16 +58,23 @@ export class HealthChecks {
   }
 
   async #sweep(): Promise<void> {
-    try {
-      const due: RegistryRecord[] = [];
+    const due: RegistryRecord[] = [];
+    await this.#logged(async () => {
       for (let after = ""; ;) {
         const page = await this.#parts.store.list(after, PAGE);
         for (const record of page) if (await this.#isDue(record)) due.push(record);
         if (page.length < PAGE) break;
         after = page.at(-1)!.id;
       }
-      const queue = due.values();
-      await Promise.all(Array.from({ length: MAX_CONCURRENT }, () => this.#checkAll(queue)));
+    });
+    const queue = due.values();
+    await Promise.all(Array.from({ length: MAX_CONCURRENT }, () => this.#checkAll(queue)));
+  }
+
+  /** A failure of the storage must not end the checks. */
+  async #logged(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       this.#parts.logger.error("the health of registered agents could not be checked", { error });
@@ -87,8 +94,11 @@ export class HealthChecks {
   /** Takes entries from a queue that several calls share. */
   async #checkAll(queue: Iterable<RegistryRecord>): Promise<void> {
     for (const { id, cardUrl } of queue) {
-      const result = await this.#read(cardUrl);
-      await this.#parts.store.update(id, (known) => this.#withResult(known, result));
+      if (this.#closing.signal.aborted) return;
+      await this.#logged(async () => {
+        const result = await this.#read(cardUrl);
+        await this.#parts.store.update(id, (known) => this.#withResult(known, result));
+      });
     }
   }
 
