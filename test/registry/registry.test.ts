@@ -75,17 +75,15 @@ describe("registering", () => {
     expect(JSON.stringify(body)).toContain("has no agent card that can be used");
   });
 
-  test.each([
-    "http://10.0.0.1/",
-    "http://localhost:1/",
-    "http://[::1]/",
-    "http://169.254.169.254/",
-  ])("the private address %s is rejected with 400 unless the operator allows it", async (url) => {
-    const { status, body } = await directory.ask("ann", "", { body: { url } });
+  test.each(["http://10.0.0.1/", "http://0x0a.1/", "http://[::1]/", "http://169.254.169.254/"])(
+    "the private address %s is rejected with 400 unless the operator allows it",
+    async (url) => {
+      const { status, body } = await directory.ask("ann", "", { body: { url } });
 
-    expect(status).toBe(400);
-    expect(JSON.stringify(body)).toMatch(/is not a public address|could not reach/);
-  });
+      expect(status).toBe(400);
+      expect(JSON.stringify(body)).toContain("is not a public address");
+    },
+  );
 
   verifies("G14", "a caller has a limited number of agents in the registry", async () => {
     await directory.register("bob", poet.url);
