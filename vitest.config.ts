@@ -43,6 +43,7 @@ const TIDY = [
   "processes",
   "push",
   "reads",
+  "registry",
   "rest",
   "retention",
   "sub-agents",

@@ -9,6 +9,7 @@ import { handleCoder } from "./bindings/coder/handle.ts";
 import { matchCoder } from "./bindings/coder/routes.ts";
 import { handleInbound } from "./bindings/inbound/handle.ts";
 import { matchInbound } from "./bindings/inbound/routes.ts";
+import { matchRegistry } from "./bindings/registry/handle.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
 import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
@@ -170,14 +171,15 @@ async function dispatch(
     if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
       return await handleJsonRpc(app, request, { caller, admission });
     }
-    const admin = matchAdmin(app, request);
+    const admin = matchAdmin(app, request) ?? matchRegistry(app, request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
-    await admission.count(request.method === "POST" ? "write" : "read");
+    await admission.count(["POST", "DELETE"].includes(request.method) ? "write" : "read");
     if (isGrpcWeb(request)) throw grpcWebNotSupported();
     if (RPC_PATHS.has(request.path)) return methodNotAllowed(request, ["POST"]);
     if (admin !== undefined) {
-      return allow(request, [admin.method]) ?? (await admin.handle(app, request, caller));
+      const methods = admin.methods ?? [admin.method];
+      return allow(request, methods) ?? (await admin.handle(app, request, caller));
     }
     const isMetrics = request.path === METRICS_PATH && request.agentPath === undefined;
     if (isMetrics && app.metricsText !== undefined) {
