@@ -44,6 +44,7 @@ const TIDY = [
   "processes",
   "push",
   "reads",
+  "registry",
   "rest",
   "retention",
   "sub-agents",

@@ -56,6 +56,7 @@ export {
   type McpServerConfig,
   McpServers,
   type Model,
+  type FindAgentOptions,
   type ModelAgentDefinition,
   type ModelChoice,
   ModelError,
@@ -73,6 +74,7 @@ export {
   type ToolEvent,
   type Usage,
   authRequired,
+  findAgentTool,
   inputRequired,
   tool,
 } from "@convoke/runtime";
@@ -85,7 +87,14 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
-export type { Mounted, Server, Interceptor as ServerInterceptor } from "@convoke/server";
+export type {
+  Mounted,
+  RegistryOptions,
+  Server,
+  ServerAgent,
+  ServerAgents,
+  Interceptor as ServerInterceptor,
+} from "@convoke/server";
 
 export { type ConvokeConfig, defineConfig } from "./host/config.ts";
 
@@ -131,6 +140,16 @@ export {
 export { openLoopbackRedirect } from "@convoke/client/loopback-redirect";
 export { storedSignIn } from "./credentials/stored-sign-in.ts";
 export { ClientError, RemoteError, textOf } from "@convoke/protocol";
+
+// Choose an agent of a registry
+export {
+  type RegistryEntry,
+  type Route,
+  type RouteQuery,
+  type SearchRegistryOptions,
+  routeToAgent,
+  searchRegistry,
+} from "@convoke/client";
 
 // Read its events
 export type {

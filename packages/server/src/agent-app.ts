@@ -37,6 +37,7 @@ export interface Origin {
     | "metricsText"
     | "isOperator"
     | "onLimit"
+    | "registry"
   >;
 }
 

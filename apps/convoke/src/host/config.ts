@@ -34,6 +34,7 @@ const SERVER_OPTIONS = [
   "authorize",
   "default",
   "limits",
+  "registry",
   "roles",
   "scopes",
   "security",

@@ -11,7 +11,7 @@ export interface AdminRoute {
   /** Its name in metrics. */
   readonly name: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** All methods of its path, if there are several. */
+  /** All methods of its path. Default: only `method`. */
   readonly methods?: readonly string[];
   handle(app: App, request: HttpRequest, caller: Caller): Promise<HttpResponse>;
 }
