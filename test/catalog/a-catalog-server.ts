@@ -1,8 +1,6 @@
-import { createMemoryBackend } from "@convoke/engine/memory";
 import { AgentCatalog, type AgentCatalogOptions, MemoryCatalogStore } from "@convoke/host";
 import type { Caller } from "@convoke/protocol";
-import { type AgentOptions, type Server, serve } from "@convoke/server";
-import { bearer, defineAgent } from "convoke";
+import { type AgentServer, type ServeAgentOptions, bearer, defineAgent, serve } from "convoke";
 import { memoryLogger } from "../engine/an-engine.ts";
 
 /** The callers of the server, by token. */
@@ -28,10 +26,10 @@ export interface Answer {
 
 /** A server whose agents operators can change. */
 export class CatalogServer {
-  readonly server: Server;
+  readonly server: AgentServer;
   readonly log: ReturnType<typeof memoryLogger>["lines"];
 
-  private constructor(server: Server, log: CatalogServer["log"]) {
+  private constructor(server: AgentServer, log: CatalogServer["log"]) {
     this.server = server;
     this.log = log;
   }
@@ -39,7 +37,7 @@ export class CatalogServer {
   /** Without authentication, unless `options` say otherwise. */
   static async start(
     given: Partial<AgentCatalogOptions> = {},
-    options: Partial<AgentOptions> = {},
+    options: Partial<ServeAgentOptions> = {},
   ): Promise<CatalogServer> {
     const logger = memoryLogger();
     const catalog = await AgentCatalog.open({
@@ -49,9 +47,8 @@ export class CatalogServer {
     });
     const server = await serve(catalog.agents, {
       port: 0,
-      host: "127.0.0.1",
+      data: "memory",
       logger,
-      openBackend: async () => createMemoryBackend(),
       manageAgents: (agents, log) => catalog.manage(agents, log),
       ...options,
     });
@@ -80,6 +77,6 @@ export class CatalogServer {
 }
 
 /** Authentication by the tokens of `CALLERS`. */
-export const withCallers: Pick<AgentOptions, "auth"> = {
+export const withCallers: Pick<ServeAgentOptions, "auth"> = {
   auth: Object.entries(CALLERS).map(([token, caller]) => bearer(token, caller)),
 };

@@ -17,7 +17,7 @@ const OFFERED: readonly (readonly [typed: string, words: readonly string[]])[] =
   ["convoke keys card --alg ", ["ES256", "ES384", "EdDSA"]],
   ["convoke init demo --template p", ["plain", "planner"]],
   ["convoke tasks http --state wor", ["working"]],
-  ["convoke serve --p", ["--port"]],
+  ["convoke serve --p", ["--port", "--process"]],
 ];
 
 /** Files are offered here, and no command. */

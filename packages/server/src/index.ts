@@ -34,6 +34,7 @@ export { type JwtOptions, jwt, oidc } from "./auth/jwt.ts";
 export { type ClientCertificate, type MtlsOptions, mtls } from "./auth/mtls.ts";
 export type {
   AdminOperation,
+  AgentOperation,
   AuthorizationDecision,
   AuthorizationOptions,
   AuthorizationRequest,

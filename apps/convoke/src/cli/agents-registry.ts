@@ -133,19 +133,19 @@ export const agentsReportCommand: Command = {
   },
 };
 
-export const agentsRemoveCommand: Command = {
-  name: "agents remove",
+export const agentsUnregisterCommand: Command = {
+  name: "agents unregister",
   summary: "Remove an agent from a registry",
   usage: "<url> <id> [options]",
   examples: [
-    "convoke agents remove https://agents.example.com 6f0c2a1e-7a0b-4a53-9a3a-8f6d1f0a5b11",
+    "convoke agents unregister https://agents.example.com 6f0c2a1e-7a0b-4a53-9a3a-8f6d1f0a5b11",
   ],
   options: { ...OWNER_OPTION, ...SERVER_OPTIONS },
   environment: AGENT_ENVIRONMENT,
   run: async (context) => {
     const id = readId(context);
     const answer = await askEntry(context, id, { method: "DELETE" });
-    print(context, answer, `Removed: ${oneLine(id)}`);
+    print(context, answer, `Unregistered: ${oneLine(id)}`);
     return EXIT.done.code;
   },
 };

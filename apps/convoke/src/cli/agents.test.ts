@@ -106,17 +106,17 @@ describe("on a server with a registry", () => {
   test("only the owner removes an entry", async () => {
     const id = await registered(bard.url);
 
-    const other = await agents("bob", "remove", id);
-    const own = await agents("ann", "remove", id);
+    const other = await agents("bob", "unregister", id);
+    const own = await agents("ann", "unregister", id);
 
     expect(other.code).toBe(3);
     expect(other.stderr).toContain("there is no such agent in the registry");
-    expect(own).toMatchObject({ code: 0, stdout: `Removed: ${id}\n` });
+    expect(own).toMatchObject({ code: 0, stdout: `Unregistered: ${id}\n` });
   });
 
   test.each([
     [["register"], "The address of the agent to register is missing."],
-    [["remove"], "The id of the registered agent is missing; convoke agents"],
+    [["unregister"], "The id of the registered agent is missing; convoke agents"],
     [["report", "x"], "Give exactly one of --succeeded and --failed."],
     [["heartbeat", "x", "--open-tasks", "-1"], "--open-tasks"],
     [["search", "--state", "activ"], 'not "activ". Did you mean active?'],

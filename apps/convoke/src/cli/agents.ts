@@ -13,10 +13,11 @@ import { coloursFor, table } from "../terminal/output.ts";
 import {
   agentsHeartbeatCommand,
   agentsRegisterCommand,
-  agentsRemoveCommand,
   agentsReportCommand,
+  agentsUnregisterCommand,
   searchRegistry,
 } from "./agents-registry.ts";
+import { agentsChangeCommands } from "./agents-change.ts";
 import { agentsRouteCommand, agentsSearchCommand, registryTable } from "./agents-search.ts";
 
 /** Where `convoke serve` listens by default. */
@@ -34,12 +35,13 @@ export const agentsCommand: Command = {
   options: { ...OWNER_OPTION, ...SERVER_OPTIONS },
   environment: AGENT_ENVIRONMENT,
   subcommands: [
+    ...agentsChangeCommands,
     agentsSearchCommand,
     agentsRouteCommand,
     agentsRegisterCommand,
     agentsHeartbeatCommand,
     agentsReportCommand,
-    agentsRemoveCommand,
+    agentsUnregisterCommand,
   ],
   more: `Without a URL it is CONVOKE_URL, or ${DEFAULT_URL}, where convoke serve listens.`,
   run: agents,

@@ -3,14 +3,14 @@ import {
   type CatalogStore,
   FileCatalogStore,
   MemoryCatalogStore,
-  type ProcessEntry,
   buildAgent,
 } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
 import { HOST_FOLDER } from "@convoke/runtime/agent-data";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { type ConvokeConfig, StartError } from "./config.ts";
+import { parseProgram } from "./program-line.ts";
 import { agentFiles, loadAgent, loadAgents } from "./load-agent.ts";
 
 /** Where the agents of a server come from. */
@@ -81,26 +81,10 @@ async function explained<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A word of a command line, which may be in quotes. */
-const WORD = /"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<plain>[^\s"']+)/g;
-
-/**
- * The agent of a command line such as `gemini --acp`. Its name is that of the program, or of the
- * package that npx runs. It speaks ACP if a word says so, otherwise JSON lines.
- */
+/** The agent of a program that runs in the current folder. */
 function programAgent(line: string): Promise<Agent> {
-  const [command, ...args] = Array.from(line.matchAll(WORD), ({ groups = {} }) =>
-    String(groups["double"] ?? groups["single"] ?? groups["plain"]),
-  );
-  if (command === undefined) throw new StartError("--process needs a program.");
-  const named = basename(command) === "npx" ? args.find((word) => !word.startsWith("-")) : command;
-  const id = agentIdFrom(basename(named ?? command).replace(/\.\w+$/, ""));
-  const isAcp = [command, ...args].some((word) => /\bacp\b/.test(word));
-  const entry: ProcessEntry = {
-    command,
-    args,
-    protocol: isAcp ? "acp" : "json-lines",
-    workspace: process.cwd(),
-  };
-  return explained(() => buildAgent(id, entry, loadAgent));
+  const program = parseProgram(line);
+  if (program === undefined) throw new StartError("--process needs a program.");
+  const { id, ...entry } = program;
+  return explained(() => buildAgent(id, { ...entry, workspace: process.cwd() }, loadAgent));
 }

@@ -3,7 +3,7 @@ import type { ClientHttp2Session } from "node:http2";
 /** One HTTP request. */
 export interface HttpCall {
   /** Default: POST with a body, GET without. */
-  readonly method?: "GET" | "POST" | "DELETE" | "OPTIONS";
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

@@ -22,9 +22,19 @@ export type AdminOperation =
   | "reportCall"
   | "removeRegisteredAgent";
 
+/** The operations on the agents of the server, for its operators. */
+export type AgentOperation =
+  | "listAgents"
+  | "addAgent"
+  | "editAgent"
+  | "replaceAgent"
+  | "enableAgent"
+  | "disableAgent"
+  | "removeAgent";
+
 /** What a caller wants to do. */
 export interface AuthorizationRequest {
-  readonly operation: OperationName | AdminOperation;
+  readonly operation: OperationName | AdminOperation | AgentOperation;
   /** The skills that the message names, or the only skill of the agent. Empty for other operations. */
   readonly skills: readonly string[];
   /** The request of the operation, decoded: the same in all bindings and versions. */

@@ -1,7 +1,7 @@
 import { A2AError, type Caller, invalidParams } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import type { AuditEvent } from "@convoke/engine";
-import { denied } from "../../guard/authorize.ts";
+import { type AgentOperation, denied } from "../../guard/authorize.ts";
 import { ROLE_SCOPES } from "../../guard/roles.ts";
 import {
   type HttpRequest,
@@ -85,13 +85,13 @@ interface Changed {
 }
 
 function change(
-  name: string,
+  name: AgentOperation,
   method: AdminRoute["method"],
   perform: (manager: AgentManager, body: JsonDefinition) => Promise<Changed>,
 ): AdminRoute {
   const handle: AdminRoute["handle"] = async (app, request, caller) => {
-    const manager = operatorsManager(app, caller);
     const body = parseBody(await request.body());
+    const manager = await managerFor(app, caller, { operation: name, params: body });
     try {
       const { id, event } = await perform(manager, body);
       const { owner } = caller;
@@ -109,14 +109,22 @@ function change(
 }
 
 async function listAgents(app: App, _: HttpRequest, caller: Caller): Promise<HttpResponse> {
-  return jsonResponse(200, JSON.stringify({ agents: operatorsManager(app, caller).list() }));
+  const manager = await managerFor(app, caller, { operation: "listAgents", params: {} });
+  return jsonResponse(200, JSON.stringify({ agents: manager.list() }));
 }
 
 /** Agents concern all callers of all tenants, so an operator of one tenant may not change them. */
-function operatorsManager({ agentManager, isOperator }: App, caller: Caller): AgentManager {
+async function managerFor(
+  { agentManager, isOperator, authorization }: App,
+  caller: Caller,
+  { operation, params }: { readonly operation: AgentOperation; readonly params: object },
+): Promise<AgentManager> {
   const manager = agentManager();
   if (manager === undefined) throw new A2AError("MethodNotFound", "there is no such path");
-  if (isOperator(caller) && caller.tenant === undefined) return manager;
+  if (isOperator(caller) && caller.tenant === undefined) {
+    await authorization.check(caller, operation, params);
+    return manager;
+  }
   const missing = isOperator(caller) ? [] : [ROLE_SCOPES.operator];
   throw denied("the agents of a server are for its operators", { missing, required: missing });
 }
