@@ -14,6 +14,7 @@ const LONG_FORMS = [
   "model",
   "resume",
   "coder",
+  "host",
   "properties",
   "fuzz",
   "shell",
