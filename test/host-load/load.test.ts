@@ -12,7 +12,7 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 import type { Held } from "./load-server.ts";
 
 // The short form; `npm run test:host` runs the full size.
-const SECONDS = Number(process.env["CONVOKE_HOST_SECONDS"] ?? 3);
+const SECONDS = Number(process.env["CONVOKE_HOST_SECONDS"] ?? 2);
 const SEED = Number(process.env["CONVOKE_HOST_SEED"] ?? Date.now() % 1_000_000);
 const CLIENTS = 12;
 const MB = 1024 * 1024;

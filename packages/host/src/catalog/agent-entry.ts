@@ -1,4 +1,4 @@
-import { type CoderOptions, coder } from "@convoke/coder";
+import type { CoderOptions } from "@convoke/coder";
 import type { Agent } from "@convoke/protocol";
 import { agentIdFrom, checkAgentId, isObject } from "@convoke/protocol/internal";
 import { type ModelAgentDefinition, ModelError, checkModels, defineAgent } from "@convoke/runtime";
@@ -101,8 +101,11 @@ async function makeAgent(id: string, entry: AgentEntry, load: LoadModule): Promi
       const description = `The program ${basename(String(given.command))}.`;
       return processAgent({ name: id, description, ...given, id });
     }
-    case "coder":
+    case "coder": {
+      // Loaded on demand: it has a parser of shell lines, which other agents do not need.
+      const { coder } = await import("@convoke/coder");
       return coder({ name: id, ...(entry as CoderEntry), id });
+    }
     case "model": {
       const given = entry as ModelEntry;
       if (!given.description) {
