@@ -1,5 +1,5 @@
 import { MemoryCatalogStore } from "@convoke/host";
-import { connect } from "convoke";
+import { type ServeAgentOptions, connect } from "convoke";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CatalogServer, withCallers } from "./a-catalog-server.ts";
 
@@ -154,6 +154,14 @@ test("only operators of the whole server may see and change its agents", async (
   }
   expect((await host.ask("POST", "", POEM, "operator")).status).toBe(200);
   expect(host.log.join("\n")).toContain('"owner":"ops","agentId":"bard"');
+});
+
+test("a policy of the server decides about changes, too", async () => {
+  const authorize: ServeAgentOptions["authorize"] = (_, { operation }) => operation !== "addAgent";
+  const host = await started({}, { authorize });
+
+  expect((await host.ask("POST", "", POEM)).status).toBe(403);
+  expect((await host.ask("POST", "/poet:disable")).status).toBe(200);
 });
 
 test("the API is 404 if it is switched off, and needs authentication outside of loopback", async () => {

@@ -99,6 +99,15 @@ test("a program of --process is an agent with its name", async () => {
   expect((await (await connect(url)).send("hello")).text).toContain('"text":"hello"');
 });
 
+test("the hint for a port in use starts the same programs", async () => {
+  const url = await served("--process", "sh program.sh");
+
+  const taken = ["--process", "sh program.sh", "--port", new URL(url).port];
+  const { stderr } = await runCli(["serve", "--data", "memory", ...taken]);
+
+  expect(stderr).toContain("Try: convoke serve --process 'sh program.sh' --port ");
+});
+
 describe("a configuration is rejected with the field and the fix", () => {
   const MODEL = `description: "Writes.", model: "demo"`;
   const PROGRAM = `command: "x", protocol: "acp", workspace: "."`;

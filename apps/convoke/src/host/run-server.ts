@@ -44,7 +44,7 @@ export async function runServer(request: ServeRequest): Promise<void> {
   const { files, processes = [], port, data, io, handover } = request;
   loadEnvFile();
   const command = handover === undefined ? "serve" : "dev";
-  const flags = { command, files, port, data, started: io.started } as const;
+  const flags = { command, files, processes, port, data, started: io.started } as const;
   const config = await loadConfig(request.config);
   const settings = readSettings(flags, io.env, config);
   const open = (): Promise<AgentCatalog | undefined> =>

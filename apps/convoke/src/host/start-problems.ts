@@ -12,6 +12,8 @@ export interface ServeFlags {
   readonly command?: "serve" | "dev" | "code";
   /** The files and folders of the agents. */
   readonly files?: readonly string[];
+  /** The command lines of programs that are agents. */
+  readonly processes?: readonly string[];
   readonly port?: string | undefined;
   readonly data?: string | undefined;
   /** How the program was started, for hints. */
@@ -20,7 +22,7 @@ export interface ServeFlags {
 
 /** The command line that starts the same server with other settings; `asStarted` names the program. */
 function startLine(flags: ServeFlags, change: { env?: string; port?: number }): string {
-  const { command = "serve", files = [], data, started } = flags;
+  const { command = "serve", files = [], processes = [], data, started } = flags;
   const port = change.port === undefined ? flags.port : String(change.port);
   const env = change.env === undefined ? "" : `${change.env} `;
   // The last flag counts, so a script that sets the port itself is corrected too.
@@ -29,6 +31,7 @@ function startLine(flags: ServeFlags, change: { env?: string; port?: number }): 
   const words = [
     command,
     ...files,
+    ...processes.flatMap((line) => ["--process", line]),
     ...(port === undefined ? [] : ["--port", port]),
     ...(data === undefined ? [] : ["--data", data]),
   ];
