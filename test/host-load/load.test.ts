@@ -22,6 +22,12 @@ const REST = { timeout: 60_000, interval: 100 };
 
 const OWN = ["fn-0", "fn-1", "fn-2", "fn-3", "model-0", "model-1", "model-2"];
 const PROGRAMS = ["program-0", "program-1", "program-2"];
+/**
+ * What callers get if an agent is disabled, is not there, or was removed in the middle of a task.
+ * Our gRPC caller cannot read the 404 of an agent that is not there.
+ */
+const REJECTIONS = /Service unavailable|there is no such agent|a message that is not compressed/;
+
 /** Agents that come and go. */
 const EXTRA = ["extra-0", "extra-1", "extra-2"];
 const ALL = [...OWN, ...PROGRAMS, ...EXTRA];
@@ -35,6 +41,7 @@ test(
     await sleep((SECONDS * 1000) / 3);
     const early = await load.held();
     await Promise.all([changing, ...clients]);
+    expect(load.surprises).toEqual([]);
     await load.serveAll();
 
     await expect.poll(() => load.unfinished(), REST).toEqual([]);
@@ -51,18 +58,19 @@ test(
         return gauges.map((name) => metrics.get(name) ?? 0);
       }, REST)
       .toEqual([0, 0, 0]);
-    await expect.poll(async () => (await load.held()).children, REST).toBe(0);
+    await expect
+      .poll(() => load.held(), REST)
+      .toEqual(expect.objectContaining({ children: 0, timers: 0 }));
 
     const late = await load.held();
     process.stdout.write(
       `Host, ${SECONDS} s, seed ${SEED}: ${stored.size} tasks, ${load.accepted.length} with an answer, ` +
         `${load.rejected} rejected, ${load.changes} changes; heap ${(early.heapBytes / MB).toFixed(0)} MB under load, ` +
-        `${(late.heapBytes / MB).toFixed(0)} MB after; timers ${early.timers}, ${late.timers}\n`,
+        `${(late.heapBytes / MB).toFixed(0)} MB after\n`,
     );
     expect(load.accepted.length).toBeGreaterThan(SECONDS);
     expect(load.changes).toBeGreaterThan(SECONDS);
     expect(late.heapBytes).toBeLessThan(1.3 * early.heapBytes + 20 * MB);
-    expect(late.timers).toBeLessThanOrEqual(early.timers);
   },
   200_000 + 2000 * SECONDS,
 );
@@ -79,6 +87,8 @@ class Load {
   /** Tasks that callers have got an answer about. */
   readonly accepted: string[] = [];
   rejected = 0;
+  /** Errors that callers should not get. */
+  readonly surprises: string[] = [];
   changes = 0;
   readonly #child: ChildProcess;
   readonly #random = randomFrom(SEED);
@@ -110,8 +120,9 @@ class Load {
       const speaker = this.#pick(this.#speakersTo(this.#pick(ALL)));
       try {
         await this.#pick([this.#send, this.#stream, this.#ask])(speaker);
-      } catch {
-        // The agent is disabled, not there, or was removed in the middle of the task.
+      } catch (error) {
+        const problem = String(error);
+        if (!REJECTIONS.test(problem)) this.surprises.push(problem);
         this.rejected++;
         await sleep(5);
       }
