@@ -202,7 +202,11 @@ export function toAddress(url: string, schema?: string): DatabaseAddress {
     schema: wanted,
     label: `${parsed.host === "" ? (parsed.searchParams.get("host") ?? "localhost") : parsed.host}${parsed.pathname}`,
     isPreparing,
-    createClient: () => createClient({ connectionString: parsed.href }),
+    createClient: () =>
+      createClient({
+        connectionString: parsed.href,
+        application_name: `convoke/${wanted}`,
+      }),
   };
 }
 
@@ -223,7 +227,6 @@ async function createClient(config: ClientConfig): Promise<Client> {
     ...config,
     pipeline: true,
     keepAlive: true,
-    application_name: "convoke",
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: QUERY_MS,
     types: { getTypeParser },

@@ -139,7 +139,8 @@ export class WriteQueue {
       if (taskId === undefined) this.#isAlone = false;
       else this.#busy.delete(taskId);
     }
-    this.#idle.push(lane);
+    // The same lane is used again, so that the other one connects only under load.
+    this.#idle.unshift(lane);
     this.#start();
     if (this.#isIdle) this.#onIdle?.();
   }
