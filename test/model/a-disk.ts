@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMemoryBackend } from "@convoke/engine/memory";
+import { openPostgresBackend } from "@convoke/backends/postgres";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { Backend } from "@convoke/engine";
 
@@ -23,6 +24,18 @@ export async function aMemoryDisk(): Promise<Disk> {
 export async function aSqliteDisk(): Promise<Disk> {
   const folder = await mkdtemp(join(tmpdir(), "convoke-model-"));
   const open = (): Promise<Backend> => openSqliteBackend({ folder, durability: "process" });
+  return aDatabase(open, () => rm(folder, { recursive: true, force: true }));
+}
+
+/** A schema of a database server, which stays when its backend is closed. */
+export async function aPostgresDisk(url: string): Promise<Disk> {
+  return aDatabase(() => openPostgresBackend({ url }));
+}
+
+async function aDatabase(
+  open: () => Promise<Backend>,
+  remove: () => Promise<void> = async () => undefined,
+): Promise<Disk> {
   let backend = await open();
   return {
     get backend() {
@@ -34,7 +47,7 @@ export async function aSqliteDisk(): Promise<Disk> {
     },
     close: async () => {
       await backend.close();
-      await rm(folder, { recursive: true, force: true });
+      await remove();
     },
   };
 }

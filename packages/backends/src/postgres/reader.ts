@@ -1,0 +1,135 @@
+import type {
+  ChangedQuery,
+  ContextQuery,
+  NewestQuery,
+  Seq,
+  StoredEvent,
+  StoredTask,
+  TaskIndex,
+  TaskQuery,
+  TaskRecord,
+  TaskRecordPage,
+  WakePosition,
+} from "@convoke/engine";
+import { unpackLines } from "../common/front-coding.ts";
+import type { Connection, Rows, Statement } from "./connection.ts";
+import { toFailure } from "./database-error.ts";
+import {
+  GET,
+  changedSql,
+  countSql,
+  newestSql,
+  ofContextSql,
+  pageSql,
+  toRecords,
+  toStoredTask,
+  unfinishedSql,
+  wakingSql,
+} from "./task-sql.ts";
+import { toText } from "./text.ts";
+
+/** Segments of a log that are read at once. A segment has at least one event. */
+const SEGMENTS = 256;
+
+/** The segment that contains the event after `$2`, and those that follow it. */
+export const SEGMENTS_AFTER = `
+  SELECT s.first, s.last, s.body FROM @.segment s
+  WHERE s.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) AND s.first >= coalesce(
+    (SELECT p.first FROM @.segment p WHERE p.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1)
+      AND p.first <= $2 + 1 ORDER BY p.first DESC LIMIT 1), 0)
+  ORDER BY s.first LIMIT $3`;
+
+/** Reads on connections of its own, so that no read waits for a commit. */
+export class Reader {
+  readonly #connections: readonly Connection[];
+  #turn = 0;
+
+  constructor(connections: readonly Connection[]) {
+    this.#connections = connections;
+  }
+
+  async rows(text: string, values: readonly unknown[] = []): Promise<Rows> {
+    const connection = this.#connections[this.#turn++ % this.#connections.length]!;
+    try {
+      return await connection.read(text, values);
+    } catch (error) {
+      throw toFailure(error, "the read failed");
+    }
+  }
+
+  async events(
+    taskId: string,
+    after: Seq,
+    limit: number,
+    maxLength = Infinity,
+  ): Promise<readonly StoredEvent[]> {
+    const page: StoredEvent[] = [];
+    if (limit <= 0) return page;
+    let length = 0;
+    for (let from = after; ;) {
+      // The first segment may end before the page begins.
+      const count = Math.min(limit - page.length + 1, SEGMENTS);
+      const rows = await this.rows(SEGMENTS_AFTER, [toText(taskId), from, count]);
+      for (const [first, last, body] of rows as readonly SegmentRow[]) {
+        for (const [index, json] of unpackLines(body).entries()) {
+          const seq = first + index;
+          if (seq <= from) continue;
+          page.push({ seq, json });
+          length += json.length;
+          if (page.length === limit || length >= maxLength) return page;
+        }
+        from = Math.max(from, last);
+      }
+      if (rows.length < count) return page;
+    }
+  }
+}
+
+type SegmentRow = readonly [first: Seq, last: Seq, body: string];
+
+/** Point reads and lists. */
+export class PostgresTaskIndex implements TaskIndex {
+  readonly #reader: Reader;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  async get(taskId: string): Promise<StoredTask | undefined> {
+    const [row] = await this.#reader.rows(GET, [toText(taskId)]);
+    return row && toStoredTask(row);
+  }
+
+  async list(query: TaskQuery): Promise<TaskRecordPage> {
+    const count = countSql(query);
+    const [[row], records] = await Promise.all([
+      this.#reader.rows(count.text, count.values),
+      this.#records(pageSql(query)),
+    ]);
+    return { records, total: Number(row?.[0]) };
+  }
+
+  ofContext(query: ContextQuery): Promise<readonly TaskRecord[]> {
+    return this.#records(ofContextSql(query));
+  }
+
+  changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]> {
+    return this.#records(changedSql(query));
+  }
+
+  unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
+    return this.#records(unfinishedSql(after, limit));
+  }
+
+  newest(query: NewestQuery): Promise<readonly TaskRecord[]> {
+    return this.#records(newestSql(query));
+  }
+
+  waking(limit: number, after?: WakePosition): Promise<readonly TaskRecord[]> {
+    return this.#records(wakingSql(limit, after));
+  }
+
+  async #records({ text, values }: Statement): Promise<readonly TaskRecord[]> {
+    return toRecords(await this.#reader.rows(text, values));
+  }
+}

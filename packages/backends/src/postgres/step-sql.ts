@@ -1,0 +1,204 @@
+import { isTerminal } from "@convoke/protocol";
+import { packLines } from "../common/front-coding.ts";
+import type { Statement } from "./connection.ts";
+import { stateNumber } from "./schema.ts";
+import type { TaskChange } from "./step-plan.ts";
+import { toText } from "./text.ts";
+
+/**
+ * The end of the stored log. The primary key of `segment` decides between two that append to it at
+ * the same time.
+ */
+const HEAD =
+  "coalesce((SELECT p.last FROM @.segment p WHERE p.task = s.n ORDER BY p.first DESC LIMIT 1), 0)";
+
+/** Appends events to tasks that do not change otherwise. A task that is not as assumed is left out. */
+export const APPEND = `
+  INSERT INTO @.segment (task, first, last, epoch, body)
+  SELECT s.n, s.first, s.last, s.epoch, s.body
+  FROM json_to_recordset($1::json) AS s(n bigint, first int, last int, epoch int, body text)
+  WHERE (SELECT t.epoch FROM @.task t WHERE t.n = s.n AND NOT t.ended) = s.epoch
+    AND ${HEAD} = s.first - 1
+  ON CONFLICT (task, first) DO NOTHING
+  RETURNING task`;
+
+/** The columns of a row of `CREATE` and `CHANGE`. */
+const COLUMNS = `
+  id text, epoch int, state smallint, status_at bigint, listed boolean, ended boolean,
+  sets_wake boolean, wake_at bigint, sets_run boolean, run_by int,
+  first int, last int, body text, key uuid, messages json, snapshot_seq int, snapshot text,
+  pushes json, mailbox bigint[], counts json`;
+
+/** Whether the first message of a step is new, or in a mailbox entry that the step handles. */
+const IS_NEW_MESSAGE = `
+  (s.key IS NULL OR coalesce(
+    (SELECT coalesce(m.entry = ANY (s.mailbox), false) FROM @.message m WHERE m.key = s.key), true))`;
+
+/** Everything that changes together with a task; `done` has the rows of the tasks that were changed. */
+const TOGETHER = `
+  appended AS (
+    INSERT INTO @.segment (task, first, last, epoch, body)
+    SELECT n, first, last, epoch, body FROM done WHERE body IS NOT NULL),
+  accepted AS (
+    INSERT INTO @.message (key, task_id, digest, at, task)
+    SELECT m.key, done.id, m.digest, m.at, done.n
+    FROM done CROSS JOIN LATERAL json_to_recordset(done.messages) AS m(key uuid, digest text, at bigint)
+    WHERE (SELECT o.key FROM @.message o WHERE o.key = m.key) IS NULL
+    ORDER BY m.key),
+  handled AS (
+    DELETE FROM @.mailbox b USING done
+    WHERE b.task = done.n AND (done.ended OR b.id = ANY (done.mailbox))),
+  kept AS (UPDATE @.message m SET entry = NULL FROM done WHERE m.entry = ANY (done.mailbox)),
+  freed AS (
+    DELETE FROM @.message m USING done
+    WHERE done.ended AND m.task = done.n AND m.entry IS NOT NULL AND m.entry <> ALL (done.mailbox)),
+  snapped AS (
+    INSERT INTO @.snapshot (task, seq, json)
+    SELECT n, snapshot_seq, snapshot FROM done WHERE snapshot IS NOT NULL
+    ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, json = excluded.json
+      WHERE excluded.seq > snapshot.seq),
+  pushed AS (
+    INSERT INTO @.push (task_id, id, config, generation, cursor, state)
+    SELECT done.id, p.id, p.config, 1, p.cursor, 0
+    FROM done CROSS JOIN LATERAL json_to_recordset(done.pushes) AS p(id text, config text, cursor int)
+    ON CONFLICT (task_id, id) DO UPDATE SET generation = push.generation + 1,
+      config = excluded.config, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL),
+  counted AS (
+    INSERT INTO @.counts (owner, state, shard, tasks)
+    SELECT c.owner, c.state, $2, sum(c.change)
+    FROM done CROSS JOIN LATERAL json_to_recordset(done.counts) AS c(owner text, state smallint, change int)
+    GROUP BY c.owner, c.state HAVING sum(c.change) <> 0 ORDER BY c.owner, c.state
+    ON CONFLICT (owner, state, shard) DO UPDATE SET tasks = counts.tasks + excluded.tasks),
+  ended AS (
+    INSERT INTO @.ended_count (shard, tasks)
+    SELECT $2, count(*) FROM done WHERE done.ended HAVING count(*) > 0
+    ON CONFLICT (shard) DO UPDATE SET tasks = ended_count.tasks + excluded.tasks)
+  SELECT n, id FROM done`;
+
+/**
+ * Creates tasks. One that exists already, or whose message or context does not allow it, is left
+ * out. The number of a task starts with the day, see `schema.ts`; 2^38 tasks fit after it.
+ */
+export const CREATE = `
+  WITH s AS MATERIALIZED (
+    SELECT (floor(extract(epoch FROM now()) / 86400)::bigint << 38) + nextval('@.task_n') AS n, r.*
+    FROM json_to_recordset($1::json) AS r(${COLUMNS}, owner text, context text, agent text,
+      agent_id text, created_at bigint, unless_forgotten boolean)),
+  created AS (
+    INSERT INTO @.task (n, task_id, owner, context, agent, agent_id, epoch, state, status_at, created_at,
+      listed, ended, wake_at, run_by)
+    SELECT n, id, owner, context, agent, agent_id, epoch, state, status_at, created_at,
+      listed, ended, wake_at, run_by
+    FROM s WHERE ${IS_NEW_MESSAGE} AND NOT (s.unless_forgotten
+      AND (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context) IS NOT NULL
+      AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed LIMIT 1) IS NULL)
+    ON CONFLICT (task_id) DO NOTHING
+    RETURNING n),
+  done AS (SELECT s.* FROM s JOIN created ON created.n = s.n),
+  ${TOGETHER}`;
+
+/** Changes tasks. One that is not as assumed is left out. */
+export const CHANGE = `
+  WITH s AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($1::json) AS r(n bigint, old_epoch int, old_state smallint,
+      old_listed boolean, head int, ${COLUMNS})),
+  done AS (
+    UPDATE @.task t SET epoch = s.epoch, state = s.state, status_at = s.status_at, listed = s.listed,
+      ended = s.ended, wake_at = CASE WHEN s.sets_wake THEN s.wake_at ELSE t.wake_at END,
+      run_by = CASE WHEN s.sets_run THEN s.run_by ELSE t.run_by END
+    FROM s
+    WHERE t.n = s.n AND t.epoch = s.old_epoch AND t.state = s.old_state AND t.listed = s.old_listed
+      AND NOT t.ended AND ${HEAD} = s.head AND ${IS_NEW_MESSAGE}
+    RETURNING s.*),
+  ${TOGETHER}`;
+
+/** The statements that write the changes of one batch. Each returns the tasks that it has written. */
+export function toStatements(changes: readonly TaskChange[], shard: number): readonly Statement[] {
+  const created = changes.filter(({ create }) => create !== undefined);
+  const appended = changes.filter(({ isPlain }) => isPlain);
+  const changed = changes.filter(({ create, isPlain }) => create === undefined && !isPlain);
+  return [
+    ...(created.length > 0
+      ? [{ text: CREATE, values: [toJson(created, creationRow), shard] }]
+      : []),
+    ...(changed.length > 0 ? [{ text: CHANGE, values: [toJson(changed, changeRow), shard] }] : []),
+    ...(appended.length > 0 ? [{ text: APPEND, values: [toJson(appended, appendRow)] }] : []),
+  ];
+}
+
+function toJson(changes: readonly TaskChange[], row: (change: TaskChange) => object): string {
+  return JSON.stringify(changes.map(row));
+}
+
+function appendRow({ before, after, events }: TaskChange): object {
+  const place = { first: before.head + 1, last: after.head };
+  return { n: after.n, ...place, epoch: after.epoch, body: packLines(events) };
+}
+
+function creationRow(change: TaskChange): object {
+  const { owner, contextId, agent, agentId, createdAt, unlessForgotten = false } = change.create!;
+  return {
+    ...row(change),
+    wake_at: change.after.wakeAt,
+    run_by: change.after.runBy,
+    owner: toText(owner),
+    context: toText(contextId),
+    agent: toText(agent),
+    agent_id: agentId === undefined ? null : toText(agentId),
+    created_at: createdAt,
+    unless_forgotten: unlessForgotten,
+  };
+}
+
+function changeRow(change: TaskChange): object {
+  const { before, after, wakeAt, running } = change;
+  const { n, epoch, state, listed, head } = before;
+  const isEnd = isTerminal(after.state);
+  return {
+    ...row(change),
+    n,
+    old_epoch: epoch,
+    old_state: stateNumber(state),
+    old_listed: listed,
+    head,
+    sets_wake: isEnd || wakeAt !== undefined,
+    wake_at: after.wakeAt,
+    sets_run: isEnd || running !== undefined,
+    run_by: after.runBy,
+  };
+}
+
+/** The columns that creations and changes have in common. */
+function row(change: TaskChange): object {
+  const { taskId, before, after, events, messages, snapshot, pushes, mailbox } = change;
+  return {
+    id: toText(taskId),
+    epoch: after.epoch,
+    state: stateNumber(after.state),
+    status_at: after.statusAt,
+    listed: after.listed,
+    ended: isTerminal(after.state),
+    ...(events.length > 0 && {
+      first: before.head + 1,
+      last: after.head,
+      body: packLines(events),
+    }),
+    key: messages[0]?.key ?? null,
+    messages: messages.map(({ key, digest, at }) => ({ key, digest: toText(digest), at })),
+    ...(snapshot && { snapshot_seq: snapshot.seq, snapshot: snapshot.json }),
+    pushes: pushes.map(({ id, config, cursor }) => ({ id: toText(id), config, cursor })),
+    mailbox,
+    counts: counts(change),
+  };
+}
+
+/** How the numbers of listed tasks change. */
+function counts({ create, before, after }: TaskChange): readonly object[] {
+  const owner = toText(after.owner);
+  return [
+    ...(create === undefined && before.listed
+      ? [{ owner, state: stateNumber(before.state), change: -1 }]
+      : []),
+    ...(after.listed ? [{ owner, state: stateNumber(after.state), change: 1 }] : []),
+  ];
+}
