@@ -48,6 +48,7 @@ const TIDY = [
   "processes",
   "push",
   "reads",
+  "registry",
   "rest",
   "retention",
   "sub-agents",

@@ -66,6 +66,7 @@ describe("GET /convoke/approvals", () => {
             id: expect.stringContaining(task.id),
             taskId: task.id,
             contextId: task.contextId,
+            agentId: expect.any(String),
             title: "Delete it",
             prompt: "For ever.",
             risk: "danger",

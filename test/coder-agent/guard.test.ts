@@ -108,6 +108,17 @@ test("in plan mode, nothing that changes something runs or is asked for", async 
   untouched();
 });
 
+test("a command of the caller does not change what a rule denies", async () => {
+  const folder = aFolder();
+  const rules = [{ verdict: "deny", path: "AGENTS.md" }] as const;
+  const client = await serveCoder(folder, { policy: { mode: "full", rules } });
+
+  const { status } = await client.send(saying("/memory add Use tabs"));
+
+  expect(status.state).toBe("rejected");
+  expect(readdirSync(folder.root)).toEqual([]);
+});
+
 test("the approval of a call to an MCP server has the server, the tool and the arguments", async () => {
   const { client, asked, notes } = await anAgent({}, { notes__write: { text: "hello" } });
 

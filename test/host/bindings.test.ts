@@ -1,5 +1,7 @@
 import { connect, defineAgent, serve } from "convoke";
+import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
+import { codingAgent } from "../coder-wire/a-coding-agent.ts";
 import { aMessage, aRequest } from "../conformance/requests.ts";
 import { speakersTo } from "../conformance/speakers.ts";
 import { useServer } from "../wire/wire-server.ts";
@@ -124,6 +126,22 @@ test("health, metrics and the directory are at the root only", async () => {
   for (const path of ["health", "metrics", ".well-known/agents.json"]) {
     expect((await fetch(`${server.url}agents/bob/${path}`)).status, path).toBe(404);
   }
+});
+
+test("the routes of a coding agent are at its path only", async () => {
+  const coder = codingAgent(scriptedModel(["Done."]));
+  await using other = await serve([aTalker("Ann"), coder], { port: 0, data: "memory" });
+  const [, { id }] = [...other.agents] as [unknown, { readonly id: string }];
+  const post = (path: string): Promise<Response> => fetch(other.url + path, { method: "POST" });
+
+  const created = await post(`agents/${id}/tasks`);
+
+  expect(created.status).toBe(201);
+  const taskId = (await created.json()) as string;
+  const metadata = await fetch(`${other.url}agents/${id}/tasks/${taskId}/metadata`);
+  expect(await metadata.json()).toMatchObject({ id: taskId, taskState: "submitted" });
+  expect((await fetch(`${other.url}tasks/${taskId}/metadata`)).status).toBe(404);
+  expect((await post("agents/ann/tasks")).status).toBe(405);
 });
 
 test("an option chooses the agent at the root", async () => {

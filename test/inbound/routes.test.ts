@@ -293,7 +293,7 @@ describe("the paths of the server", () => {
 
   verifies(["R120", "inbound-K10"], "have the card of an agent, for every page", async () => {
     const answer = await fetch(`${server.url}/api/agents/worker/agent-card`);
-    const wellKnown = await json(`${server.url}/.well-known/agent-card.json`);
+    const wellKnown = await json(`${server.url}/agents/worker/.well-known/agent-card.json`);
 
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
     expect(await answer.json()).toEqual(wellKnown);

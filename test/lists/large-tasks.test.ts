@@ -40,7 +40,7 @@ describe("a server whose stored tasks are larger than its heap", () => {
       expect(seen, JSON.stringify(parameters)).toEqual(wanted());
     }
     expect(server.process.end, server.process.stderr).toBeUndefined();
-  });
+  }, 150_000);
 
   test("pushes all of them to receivers that hang at first", async () => {
     const receiver = await startReceiver();

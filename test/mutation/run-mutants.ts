@@ -69,7 +69,7 @@ function project(name: string, ...plugins: readonly Plugin[]): object {
       // It would load a module without its fault, or with that of another run.
       fsModuleCache: false,
       // A fault may make a test wait forever.
-      testTimeout: 15_000,
+      testTimeout: 60_000,
       env: { CONVOKE_GATE_RUNS: "60", CONVOKE_GATE_END: "first" },
     },
   };

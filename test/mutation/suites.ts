@@ -35,7 +35,7 @@ export const SUITES: readonly MutantSuite[] = [
     name: "the policy of the coding agent",
     tests: ["packages/coder/src/policy/*.test.ts", "packages/coder/src/command-line/*.test.ts"],
     groups: POLICY_MUTANTS,
-    some: 2,
+    some: 1,
   },
   {
     name: "the workspace of the coding agent",
@@ -47,8 +47,10 @@ export const SUITES: readonly MutantSuite[] = [
     name: "the rules of the coding agent's tools",
     tests: [
       "test/coder/approvals.test.ts",
+      "test/coder/file-tools.test.ts",
       "test/coder-shell/shell-tools.test.ts",
       "test/coder-agent/guard.test.ts",
+      "test/coder-agent/restart.test.ts",
     ],
     groups: RULE_MUTANTS,
     some: 0,

@@ -180,7 +180,9 @@ describe("the agent", () => {
     mkdirSync(join(cwd, "folder"));
 
     expect(await refusal({ cwd, args: ["serve", "agent.ts"] })).toBe("There is no file agent.ts.");
-    expect(await refusal({ cwd, args: ["serve", "folder"] })).toBe("There is no file folder.");
+    expect(await refusal({ cwd, args: ["serve", "folder"] })).toBe(
+      "There is no agent in the folder folder.",
+    );
   });
 
   test("one whose model cannot be used, with what is missing", async () => {

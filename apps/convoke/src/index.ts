@@ -55,6 +55,7 @@ export {
   type McpServerConfig,
   McpServers,
   type Model,
+  type FindAgentOptions,
   type ModelAgentDefinition,
   type ModelChoice,
   ModelError,
@@ -70,6 +71,7 @@ export {
   type ToolEvent,
   type Usage,
   authRequired,
+  findAgentTool,
   inputRequired,
   tool,
 } from "@convoke/runtime";
@@ -82,7 +84,14 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
-export type { Mounted, Server, Interceptor as ServerInterceptor } from "@convoke/server";
+export type {
+  Mounted,
+  RegistryOptions,
+  Server,
+  ServerAgent,
+  ServerAgents,
+  Interceptor as ServerInterceptor,
+} from "@convoke/server";
 
 export { type ConvokeConfig, defineConfig } from "./host/config.ts";
 
@@ -128,6 +137,16 @@ export {
 export { openLoopbackRedirect } from "@convoke/client/loopback-redirect";
 export { storedSignIn } from "./credentials/stored-sign-in.ts";
 export { ClientError, RemoteError, textOf } from "@convoke/protocol";
+
+// Choose an agent of a registry
+export {
+  type RegistryEntry,
+  type Route,
+  type RouteQuery,
+  type SearchRegistryOptions,
+  routeToAgent,
+  searchRegistry,
+} from "@convoke/client";
 
 // Read its events
 export type {

@@ -19,7 +19,6 @@ export {
   type Incoming,
   type NewTaskOptions,
   acceptMessage,
-  requireEnabled,
 } from "./messages/accept-message.ts";
 export { addAgent, removeAgent, replaceAgent } from "./lifecycle/change-agents.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
@@ -93,3 +92,9 @@ export {
 export { wakeAtAfter } from "./log/check-commit.ts";
 export { type StorageFailure, isStorageFailure, unavailable } from "./log/storage-failure.ts";
 export { Watchers } from "./log/watchers.ts";
+export {
+  MemoryRegistryStore,
+  type RegistryLimits,
+  type RegistryRecord,
+  type RegistryStore,
+} from "./registry/registry-store.ts";

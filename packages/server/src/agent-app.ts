@@ -35,6 +35,7 @@ export interface Origin {
     | "metricsText"
     | "isOperator"
     | "onLimit"
+    | "registry"
   >;
 }
 

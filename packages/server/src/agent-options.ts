@@ -4,6 +4,7 @@ import type {
   Limits,
   Logger,
   PushOptions,
+  RegistryStore,
   RetentionOptions,
 } from "@convoke/engine";
 import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
@@ -16,6 +17,7 @@ import type { RateLimitOptions } from "./guard/rate-limit.ts";
 import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
+import type { RegistryOptions } from "./registry/registry.ts";
 
 /** A backend, and which of its tasks belong to the agent. */
 export interface AgentStorage {
@@ -24,6 +26,8 @@ export interface AgentStorage {
   readonly key?: AgentKey;
   /** The data folder, where `apiKeys()` has its file. Default: nothing is stored on disk. */
   readonly folder?: string;
+  /** Opens the storage of the registry. Called once, if there is a registry. Default: in memory. */
+  readonly openRegistry?: () => Promise<RegistryStore>;
   /**
    * Prepares an agent with its environment. Called for each agent before its first turn, also for one
    * that is added later. Default: the agents are prepared, or need nothing.
@@ -92,6 +96,12 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly idempotency?: "extension" | "always";
   /** How push notifications are delivered. `false` disables them. Default: enabled, public receivers only. */
   readonly push?: PushOptions | false;
+  /**
+   * Serves a registry at `/convoke/registry`: callers register agents, which every caller of the same
+   * tenant can find. Default false, because the server sends requests to the registered addresses.
+   * `true` is a registry with default options.
+   */
+  readonly registry?: RegistryOptions | boolean;
   /** When ended tasks are removed. Default: after 30 days, or beyond 100,000 tasks. */
   readonly retention?: Partial<RetentionOptions>;
   /**

@@ -15,12 +15,14 @@ import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
 import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
+import { Registry, type RegistryOptions, resolveRegistryOptions } from "./registry/registry.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
 import type { ServerAddress } from "./http/address.ts";
 import {
   Agents,
   type Backend,
   type Limits,
+  MemoryRegistryStore,
   MetricsRegistry,
   type RecoveryReport,
   type RunningEngine,
@@ -62,7 +64,10 @@ export class Host {
   readonly #place: HostPlace;
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
+  /** Absent if there is no registry. */
+  readonly #registryOptions: Required<RegistryOptions> | undefined;
   readonly #ready = Promise.withResolvers<HostedAgents>();
+  #registry: Registry | undefined;
   #running: RunningEngine | undefined;
 
   constructor(agent: Agent | readonly Agent[], options: AgentOptions, place: HostPlace) {
@@ -86,6 +91,9 @@ export class Host {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     checkRateLimits(options.rateLimits);
+    const { registry = false } = options;
+    this.#registryOptions =
+      registry === false ? undefined : resolveRegistryOptions(registry === true ? {} : registry);
     this.#cors = new Cors(options.cors);
     this.#authentication = new Authentication(options);
     this.#inboundRate = new InboundRate(options.inbound);
@@ -143,9 +151,10 @@ export class Host {
       "backend" in opened ? opened : { backend: opened },
     );
     try {
-      const { backend, key, folder, prepare } = await opening;
+      const { backend, key, folder, prepare, openRegistry } = await opening;
       this.#authentication.prepare({ logger, folder });
       for (const agent of this.#given) await prepare?.(agent);
+      await this.#openRegistry(openRegistry);
       const running = await startEngine({
         agent: this.#agent,
         backend,
@@ -171,6 +180,7 @@ export class Host {
       return running.recovered;
     } catch (error) {
       this.#ready.reject(error);
+      await this.#registry?.close();
       // An open backend would keep the process alive.
       await opening
         .then(({ backend }) => closeAgentsAndBackend({ agents: this.#given, backend, logger }))
@@ -190,8 +200,17 @@ export class Host {
         this.keepAlive.close();
         this.#authentication.close();
         await beforeClose?.();
+        await this.#registry?.close();
       },
     });
+  }
+
+  async #openRegistry(open: AgentStorage["openRegistry"]): Promise<void> {
+    const { logger } = this.#options;
+    const options = this.#registryOptions;
+    if (options === undefined) return;
+    const store = (await open?.()) ?? new MemoryRegistryStore();
+    this.#registry = new Registry({ options, store, logger });
   }
 
   /** What the agents share while the engine runs. */
@@ -224,6 +243,7 @@ export class Host {
         metricsText: metrics && (() => metrics.text()),
         isOperator,
         onLimit: this.handler.onLimit,
+        registry: this.#registry,
       },
     };
   }

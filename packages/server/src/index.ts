@@ -56,6 +56,7 @@ export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "@c
 export { DEFAULT_LIMITS, type Limits } from "@convoke/engine";
 export type { CardForm, CardOptions } from "./cards/card-binding.ts";
 export type { PushOptions } from "@convoke/engine";
+export type { RegistryOptions } from "./registry/registry.ts";
 export type { RetentionOptions } from "@convoke/engine";
 export type { Backend } from "@convoke/engine";
 export type { Interceptor, OperationContext, Operations } from "./bindings/interceptors.ts";

@@ -1,5 +1,4 @@
 import { A2AError, type Caller, errorText } from "@convoke/protocol";
-import { requireEnabled } from "@convoke/engine";
 import { inSpan } from "@convoke/engine/tracing";
 import type { App } from "./bindings/app.ts";
 import { matchAdmin } from "./bindings/admin/handle.ts";
@@ -9,7 +8,8 @@ import { CARD_PATH, CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
 import { handleCoder } from "./bindings/coder/handle.ts";
 import { matchCoder } from "./bindings/coder/routes.ts";
 import { handleInbound } from "./bindings/inbound/handle.ts";
-import { agentOfCardPath, matchInbound } from "./bindings/inbound/routes.ts";
+import { matchInbound } from "./bindings/inbound/routes.ts";
+import { matchRegistry } from "./bindings/registry/handle.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
 import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
@@ -142,14 +142,11 @@ async function dispatch(
       const preflight = handlePreflight(app, request);
       if (preflight !== undefined) return preflight;
     }
-    if (isCardPath(request.path)) {
+    if (CARD_PATHS.has(request.path)) {
       admission.name("card", "getCard");
       app.guard.admit(request);
-      const agentId = agentOfCardPath(request.path);
-      const addressed = agentId === undefined ? app : app.find(agentId);
-      if (addressed === undefined) return plainError(404, `there is no agent ${agentId}`);
-      requireEnabled(addressed.agent);
-      return allow(request, ["GET", "HEAD"]) ?? (await addressed.card.handle(request));
+      app.agent.requireEnabled();
+      return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
     }
     if (request.path === KEYS_PATH) {
       admission.name("card", "getKeys");
@@ -174,14 +171,15 @@ async function dispatch(
     if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
       return await handleJsonRpc(app, request, { caller, admission });
     }
-    const admin = matchAdmin(app, request);
+    const admin = matchAdmin(app, request) ?? matchRegistry(app, request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
-    await admission.count(request.method === "POST" ? "write" : "read");
+    await admission.count(["POST", "DELETE"].includes(request.method) ? "write" : "read");
     if (isGrpcWeb(request)) throw grpcWebNotSupported();
     if (RPC_PATHS.has(request.path)) return methodNotAllowed(request, ["POST"]);
     if (admin !== undefined) {
-      return allow(request, [admin.method]) ?? (await admin.handle(app, request, caller));
+      const methods = admin.methods ?? [admin.method];
+      return allow(request, methods) ?? (await admin.handle(app, request, caller));
     }
     const isMetrics = request.path === METRICS_PATH && request.agentPath === undefined;
     if (isMetrics && app.metricsText !== undefined) {
@@ -221,18 +219,12 @@ async function dispatchGrpc(
   return handleGrpc(app, request, admission);
 }
 
-function isCardPath(path: string): boolean {
-  return CARD_PATHS.has(path) || agentOfCardPath(path) !== undefined;
-}
-
-/** Whether a path needs no authentication. */
-function isPublicPath(path: string): boolean {
-  return isCardPath(path) || path === KEYS_PATH || path === RESOURCE_PATH;
-}
+/** Paths that need no authentication. */
+const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH, RESOURCE_PATH]);
 
 /** Handles a CORS preflight request, which has no token. */
 function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefined {
-  if (isPublicPath(request.path)) {
+  if (PUBLIC_PATHS.has(request.path)) {
     app.guard.admit(request);
     return PUBLIC_PREFLIGHT;
   }

@@ -9,6 +9,7 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["serve", async () => (await import("./serve.ts")).serveCommand],
   ["dev", async () => (await import("./dev.ts")).devCommand],
   ["code", async () => (await import("./code.ts")).codeCommand],
+  ["agents", async () => (await import("./agents.ts")).agentsCommand],
   ["card", async () => (await import("./card.ts")).cardCommand],
   ["chat", async () => (await import("./chat.ts")).chatCommand],
   ["send", async () => (await import("./send.ts")).sendCommand],

@@ -78,13 +78,11 @@ test("the help of serve lists its environment variables", async () => {
   expect(stdout).toMatch(/^ {2}CONVOKE_LIMITS +.*parts=10,openTasks=5$/m);
 });
 
-test("serve takes one agent, and rejects several", async () => {
-  expect(await runCli(["serve", "a.ts", "b.ts"])).toEqual({
-    code: 2,
-    stdout: "",
-    stderr:
-      "One agent per server is supported, not 2 (a.ts, b.ts): start a server for each, with its own --port and --data. See: convoke serve --help\n",
-  });
+test("serve takes several agents, and names the first file that is missing", async () => {
+  const { code, stderr } = await runCli(["serve", "a.ts", "b.ts"]);
+
+  expect(code).toBe(5);
+  expect(stderr).toBe("There is no file a.ts.\n");
 });
 
 test("--version is the version of the package", async () => {

@@ -25,6 +25,9 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_PUSH_ALLOW:
     "Private hosts and networks that push notifications may reach, separated by commas",
   CONVOKE_PUSH_SECRET: "Secret that signs push notifications (Standard Webhooks)",
+  CONVOKE_REGISTRY: "1 to serve a registry of agents (0)",
+  CONVOKE_REGISTRY_ALLOW:
+    "Private hosts and networks whose agents can be registered, separated by commas",
   CONVOKE_CARD_KEY: "Key file that signs the card; create one with convoke keys card",
   CONVOKE_CARD_FORM: "The format of the card: negotiated, hybrid, v1 or v03 (negotiated)",
   CONVOKE_CARD_BINDINGS: "Bindings on the card in order of preference (JSONRPC,HTTP+JSON,GRPC)",

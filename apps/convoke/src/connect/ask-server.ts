@@ -8,9 +8,11 @@ import { objectField, textField } from "../terminal/json-fields.ts";
 
 interface ServerQuestion {
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  /** A list is sent as several parameters with the same name. */
+  readonly query?: Readonly<Record<string, string | readonly string[]>>;
   /** Makes it a POST. */
   readonly body?: object;
+  readonly method?: "DELETE";
   /** The subject, for the error of a server without this API. */
   readonly about: string;
 }
@@ -100,10 +102,10 @@ export class ServerApi {
 
   #request(question: ServerQuestion, accept: Record<string, string>): Promise<HttpAnswer> {
     const { base, headers, query, signal } = this.#options;
-    const { path, query: asked, body } = question;
+    const { path, query: asked, body, method } = question;
     const url = new URL(`${base}${path}`);
-    for (const [name, value] of Object.entries({ ...asked, ...query })) {
-      url.searchParams.set(name, value);
+    for (const [name, values] of Object.entries({ ...asked, ...query })) {
+      for (const value of [values].flat()) url.searchParams.append(name, value);
     }
     return this.#egress.request({
       url: url.href,
@@ -113,6 +115,7 @@ export class ServerApi {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(method && { method }),
       signal,
     });
   }
@@ -125,9 +128,10 @@ function baseOf(url: string): string {
 }
 
 function refusal({ status, statusText, url }: HttpAnswer, text: string, about: string): Error {
-  const { code } = objectField(parsed(text), "error");
+  const { code, reason } = objectField(parsed(text), "error");
+  const isEntryMissing = code === ERRORS.TaskNotFound.code || reason === "unknown-agent";
   // Other A2A servers have nothing at this path, or do not allow the method.
-  if ((status === 404 || status === 405) && code !== ERRORS.TaskNotFound.code) {
+  if ((status === 404 || status === 405) && !isEntryMissing) {
     return new ClientError(
       "unsupported",
       `the server at ${new URL(url).origin} is not a Convoke server, or an older one: it has no information about ${about}`,

@@ -131,7 +131,7 @@ describe("the token from the environment", () => {
     const env = { CONVOKE_TOKEN: "s3cret" };
 
     for (const host of ["127.0.0.1", "localhost", "0x7f000001", "127.1"]) {
-      await runCli(["card", agent.url.replace("127.0.0.1", host)], { env });
+      await runCli(["card", agent.url.replace("127.0.0.1", host), "--json"], { env });
       expect(agent.last.headers["authorization"]).toBe("Bearer s3cret");
     }
   });
@@ -160,10 +160,10 @@ describe("the token from the environment", () => {
     const url = elsewhere(agent.url);
     const env = { CONVOKE_TOKEN: "s3cret", CONVOKE_URL: `${url}/agents/1` };
 
-    await runCli(["card", url], { env });
+    await runCli(["card", url, "--json"], { env });
     expect(agent.last.headers["authorization"]).toBe("Bearer s3cret");
 
-    await runCli(["card", url], { env: { ...env, CONVOKE_URL: "http://0.0.0.0:1" } });
+    await runCli(["card", url, "--json"], { env: { ...env, CONVOKE_URL: "http://0.0.0.0:1" } });
     expect(agent.last.headers["authorization"]).toBeUndefined();
   });
 });

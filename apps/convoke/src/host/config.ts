@@ -25,6 +25,7 @@ const SERVER_OPTIONS = [
   "authenticate",
   "authorize",
   "limits",
+  "registry",
   "roles",
   "scopes",
   "security",

@@ -63,11 +63,17 @@ export async function serve(
 }
 
 /** Several agents share one storage; a single agent has its own. */
-function openStorage(
+async function openStorage(
   agent: Agent | readonly Agent[],
   options: AgentDataOptions,
 ): Promise<AgentStorage> {
-  return isList(agent) ? openHostData(options) : openAgentData(agent, options);
+  const storage = await (isList(agent) ? openHostData(options) : openAgentData(agent, options));
+  const { folder } = storage;
+  if (folder === undefined) return storage;
+  return {
+    ...storage,
+    openRegistry: async () => (await import("@convoke/backends/sqlite")).openSqliteRegistry(folder),
+  };
 }
 
 function isList(agent: Agent | readonly Agent[]): agent is readonly Agent[] {

@@ -102,6 +102,7 @@ export function readSettings(
     }),
     inbound: { perMinute: readA2AEnvironment(env).inboundPerMinute },
     push: readPush(env),
+    ...readRegistry(env, config.registry),
     retention: readRetention(env),
     card: readCard(env),
     streaming: readSwitch("CONVOKE_STREAMING", env["CONVOKE_STREAMING"] || "1"),
@@ -287,6 +288,20 @@ function readPush(env: Readonly<Record<string, string | undefined>>): PushOption
   if (secret === undefined) return { allow };
   validated("CONVOKE_PUSH_SECRET", () => signDelivery({ secret, id: "", timestamp: 0, body: "" }));
   return { allow, secret };
+}
+
+/** Whether there is a registry of agents. The environment changes what the configuration says. */
+function readRegistry(
+  env: Environment,
+  configured: ServerConfig["registry"] = false,
+): Pick<ServerConfig, "registry"> {
+  const given = env["CONVOKE_REGISTRY"];
+  const isOn = given ? readSwitch("CONVOKE_REGISTRY", given) : configured !== false;
+  if (!isOn) return { registry: false };
+  const allow = commaList(env["CONVOKE_REGISTRY_ALLOW"]);
+  validated("CONVOKE_REGISTRY_ALLOW", () => createEgress({ allow }));
+  const options = typeof configured === "object" ? configured : {};
+  return { registry: { ...options, ...(allow.length > 0 && { allow }) } };
 }
 
 /** Validates a setting by using it, and names it in the error. */

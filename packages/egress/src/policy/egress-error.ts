@@ -35,7 +35,17 @@ export class EgressError extends ClientError {
     this.name = "EgressError";
     this.reason = reason;
   }
+
+  /**
+   * Whether the error tells which names exist, or which addresses they have, in the network of this
+   * machine. A caller that has chosen the URL must not see it.
+   */
+  get revealsNames(): boolean {
+    return this.reason === "address" || NAME_ERRORS.has(errorCode(this.cause));
+  }
 }
+
+const NAME_ERRORS: ReadonlySet<string | undefined> = new Set(["ENOTFOUND", "ENODATA", "EAI_AGAIN"]);
 
 const NOT_TLS = "it does not speak TLS; try http:// instead of https://";
 

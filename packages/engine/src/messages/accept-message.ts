@@ -93,7 +93,7 @@ export function acceptMessage(engine: Engine, given: Incoming): Promise<Accepted
 /** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
 async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<AcceptedTask> {
   const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
-  requireEnabled(agent);
+  agent.requireEnabled();
   const { owner } = caller;
   await followContext(engine, incoming);
   const now = engine.now();
@@ -174,13 +174,6 @@ async function followContext(
   const context = engine.contextOf({ owner, contextId, agent, position });
   const [newest] = await engine.backend.tasks.ofContext({ ...context, limit: 1 });
   if (newest !== undefined) engine.clock.follow(newest.createdAt);
-}
-
-/** Rejects a new task of an agent that accepts none. Tasks that it has can go on. */
-export function requireEnabled({ id, isEnabled }: ServedAgent): void {
-  if (isEnabled) return;
-  const problem = `the agent ${JSON.stringify(id)} is disabled and accepts no new tasks; try again later`;
-  throw new A2AError("Unavailable", problem);
 }
 
 /** The id to store with the message, so that a retry is recognized. */

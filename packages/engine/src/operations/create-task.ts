@@ -1,5 +1,5 @@
 import type { Metadata, Task } from "@convoke/protocol";
-import { expiredContext, requireEnabled } from "../messages/accept-message.ts";
+import { expiredContext } from "../messages/accept-message.ts";
 import { newId } from "../task/new-id.ts";
 import type { Call } from "./call.ts";
 import { stopping } from "./send-message.ts";
@@ -20,7 +20,7 @@ export async function createTask(
   { engine, agent, caller }: Pick<Call, "engine" | "agent" | "caller">,
 ): Promise<Task> {
   if (engine.isDraining) throw stopping("no new work is accepted");
-  requireEnabled(agent);
+  agent.requireEnabled();
   const { owner } = caller;
   const now = engine.now();
   const createdAt = engine.clock.creation({ hasChosenId: false });

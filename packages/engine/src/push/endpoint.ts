@@ -80,17 +80,11 @@ async function post(options: AttemptOptions): Promise<Outcome> {
       return { kind: "failed", problem: "the notification was not sent" };
     }
     const { message } = error;
-    if (!isAboutName(error)) return { kind: "failed", problem: message };
+    if (!error.revealsNames) return { kind: "failed", problem: message };
     // Callers see the problem, and must not find out which names exist inside the network.
     const problem = `could not reach ${new URL(url).origin}: its name does not exist, or its address is not public`;
     return { kind: "failed", problem, detail: message };
   }
-}
-
-const NAME_ERRORS: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EAI_AGAIN"]);
-
-function isAboutName({ reason, cause }: EgressError): boolean {
-  return reason === "address" || NAME_ERRORS.has((cause as { code?: unknown } | undefined)?.code);
 }
 
 /** Wait 1 s after the first failure, then twice as long each time, up to 5 minutes. */

@@ -1,4 +1,4 @@
-import type { Agent, AgentInfo } from "@convoke/protocol";
+import { A2AError, type Agent, type AgentInfo } from "@convoke/protocol";
 import type { TaskRecord } from "../log/backend.ts";
 import type { Logger } from "../logging/logger.ts";
 import { type AgentKey, agentKey, isTaskOf } from "../task/agent-key.ts";
@@ -35,6 +35,14 @@ export class ServedAgent {
   /** Whether new tasks are accepted. */
   get isEnabled(): boolean {
     return this.#isEnabled && !this.#removal.signal.aborted;
+  }
+
+  /** Throws if new tasks are not accepted. */
+  requireEnabled(): void {
+    if (this.isEnabled) return;
+    const id = JSON.stringify(this.id);
+    const problem = `the agent ${id} is disabled and accepts no new tasks; try again later`;
+    throw new A2AError("Unavailable", problem);
   }
 
   /** Aborts when the agent is not served any more. */

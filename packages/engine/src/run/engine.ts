@@ -26,7 +26,6 @@ import type {
   PostResult,
   PushRecord,
   Sharing,
-  TaskRecord,
 } from "../log/backend.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
@@ -41,6 +40,7 @@ import {
 import { Agents, type ServedAgent } from "./agents.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks, type TaskChange, type TaskScope, agentFilter } from "./live-tasks.ts";
+import { ParkedRuns } from "./parked-runs.ts";
 import { type Failure, Run } from "./run.ts";
 import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
 import { StorageHealth } from "../task/storage-health.ts";
@@ -425,48 +425,4 @@ function explainFailure(error: unknown, { writer, agent }: LiveTask, logger: Log
       ? `The agent broke the order of states: ${error.message}.`
       : `The agent failed. The server's log has the cause under error ${errorId}.`;
   return { text, metadata: { reason: "agent-error", errorId } };
-}
-
-const DEFAULT_MAX_PARKED = 1000;
-
-/**
- * Suspended runs. Each keeps its generator in memory, so resuming it costs
- * nothing. If there are too many, the run that has waited longest is evicted; its
- * turn resumes from the journal in the log.
- */
-class ParkedRuns {
-  readonly #max: number;
-  readonly #evict: (live: LiveTask) => void;
-  readonly #parked = new Set<LiveTask>();
-
-  constructor(max: number = DEFAULT_MAX_PARKED, evict: (live: LiveTask) => void) {
-    this.#max = max;
-    this.#evict = evict;
-  }
-
-  add(live: LiveTask): void {
-    this.#parked.delete(live);
-    this.#parked.add(live);
-    if (this.#parked.size > this.#max) setImmediate(() => this.#makeRoom());
-  }
-
-  /**
-   * Evicts runs only after their last events are committed, because they resume
-   * from those, and not while their task is held: the holder may be about to
-   * resume the run, which could no longer write.
-   */
-  #makeRoom(): void {
-    for (const live of this.#parked) {
-      if (this.#parked.size <= this.#max) return;
-      if (live.isHeld) continue;
-      this.#parked.delete(live);
-      const { run } = live;
-      if (run?.isParked !== true) continue;
-      void run.settled.then(() => {
-        if (live.run !== run || !run.isParked) return;
-        if (live.isHeld) this.#parked.add(live);
-        else this.#evict(live);
-      });
-    }
-  }
 }

@@ -1,3 +1,4 @@
 // Contract suites for the ports of this package. They need vitest, so only tests import them.
 
 export { describeBackend } from "./describe-backend.ts";
+export { aRegistryRecord, describeRegistryStore } from "./describe-registry-store.ts";

@@ -26,6 +26,7 @@ import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { InboundRate } from "../guard/inbound-rate.ts";
 import type { RateLimiter } from "../guard/rate-limit.ts";
+import type { Registry } from "../registry/registry.ts";
 
 /** The parts of a running server that handle the requests to one agent. Most are shared by all of its agents. */
 export class App {
@@ -56,6 +57,8 @@ export class App {
   readonly logger: Logger;
   /** Absent if push notifications are disabled. */
   readonly push: PushService | undefined;
+  /** The registered agents; absent if the server has no registry. */
+  readonly registry: Registry | undefined;
   /** The tenants of this server. */
   readonly tenants: ReadonlySet<string>;
   /** Whether only the forms of the specification are accepted. */
@@ -94,6 +97,7 @@ export class App {
     this.keepAlive = parts.keepAlive;
     this.logger = parts.logger;
     this.push = parts.push;
+    this.registry = parts.registry;
     this.tenants = parts.tenants;
     this.isStrict = parts.isStrict;
     this.restFrames = parts.restFrames;

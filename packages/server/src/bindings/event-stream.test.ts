@@ -19,7 +19,7 @@ class ALog {
     closing: new AbortController().signal,
     openStreams: new OpenStreams({ streams: 100, ownerStreams: 100 }),
     agents: { first: { info: anAgentInfo(), removed: new AbortController().signal } },
-    tasks: { get: () => undefined },
+    tasks: { get: () => undefined, current: () => undefined },
     backend: {
       read: (_taskId: string, after: Seq, limit: number) => this.#read(after, limit),
       watch: (_taskId: string, wake: () => void) => {

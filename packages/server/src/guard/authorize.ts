@@ -10,7 +10,17 @@ import {
 import { isObject } from "@convoke/protocol/internal";
 
 /** The operations under `/convoke/`, which are not part of A2A. */
-export type AdminOperation = "listApprovals" | "decideApproval" | "listPushes" | "replayPushes";
+export type AdminOperation =
+  | "listApprovals"
+  | "decideApproval"
+  | "listPushes"
+  | "replayPushes"
+  | "searchRegistry"
+  | "getRegisteredAgent"
+  | "registerAgent"
+  | "sendHeartbeat"
+  | "reportCall"
+  | "removeRegisteredAgent";
 
 /** What a caller wants to do. */
 export interface AuthorizationRequest {

@@ -26,6 +26,12 @@ const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   decideApproval: ["approver"],
   listPushes: ["operator"],
   replayPushes: ["operator"],
+  searchRegistry: ["operator"],
+  getRegisteredAgent: ["operator"],
+  registerAgent: [],
+  sendHeartbeat: ["operator"],
+  reportCall: [],
+  removeRegisteredAgent: ["operator"],
 };
 
 /**

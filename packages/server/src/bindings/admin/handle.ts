@@ -10,7 +10,9 @@ import { handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
 export interface AdminRoute {
   /** Its name in metrics. */
   readonly name: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
+  /** All methods of its path. Default: only `method`. */
+  readonly methods?: readonly string[];
   handle(app: App, request: HttpRequest, caller: Caller): Promise<HttpResponse>;
 }
 

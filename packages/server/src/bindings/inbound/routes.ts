@@ -42,10 +42,3 @@ export function matchInbound(request: HttpRequest): MatchedInbound | undefined {
   }
   return undefined;
 }
-
-const CARD = /^\/api\/agents\/([^/]+)\/agent-card$/;
-
-/** The id of the agent whose card is at this path. Returns `undefined` for other paths. */
-export function agentOfCardPath(path: string): string | undefined {
-  return CARD.exec(path)?.[1];
-}
