@@ -8,6 +8,7 @@ import {
   notOneLine,
   wakeAtAfter,
 } from "@convoke/engine/backend";
+import { toText } from "./text.ts";
 
 /** A stored task, as far as steps depend on it. */
 export interface TaskFacts {
@@ -214,9 +215,9 @@ function newTask({ create, epoch, state, statusAt, listed }: CommitStep): TaskFa
   return { n: 0, owner, epoch, state, statusAt, listed, wakeAt: null, runBy: null, head: 0 };
 }
 
-/** Half of a cryptographic hash, so that callers cannot choose ids that collide. */
+/** Half of a cryptographic hash, so that callers cannot choose ids that collide. `POST` computes the same. */
 export function messageKey(owner: string, { messageId }: { readonly messageId: string }): string {
-  return hash("sha256", `${owner}\n${messageId}`, "hex").slice(0, 32);
+  return hash("sha256", toText(`${owner}\n${messageId}`), "hex").slice(0, 32);
 }
 
 export function contextKey({ owner, contextId }: NewTask): string {

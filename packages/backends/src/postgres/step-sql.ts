@@ -1,6 +1,7 @@
 import { isTerminal } from "@convoke/protocol";
 import { packLines } from "../common/front-coding.ts";
 import type { Statement } from "./connection.ts";
+import { endpointIn } from "./push-store.ts";
 import { stateNumber } from "./schema.ts";
 import type { TaskChange } from "./step-plan.ts";
 import { toText } from "./text.ts";
@@ -26,13 +27,13 @@ export const APPEND = `
 const COLUMNS = `
   id text, epoch int, state smallint, status_at bigint, listed boolean, ended boolean,
   sets_wake boolean, wake_at bigint, sets_run boolean, run_by int,
-  first int, last int, body text, key uuid, messages json, snapshot_seq int, snapshot text,
+  first int, last int, body text, messages json, snapshot_seq int, snapshot text,
   pushes json, mailbox bigint[], counts json`;
 
-/** Whether the first message of a step is new, or in a mailbox entry that the step handles. */
-const IS_NEW_MESSAGE = `
-  (s.key IS NULL OR coalesce(
-    (SELECT coalesce(m.entry = ANY (s.mailbox), false) FROM @.message m WHERE m.key = s.key), true))`;
+/** Whether all messages of a task are new, or in mailbox entries that its steps handle. */
+const HAS_NEW_MESSAGES = `
+  (SELECT count(*) FROM json_to_recordset(s.messages) AS k(key uuid)
+    WHERE (SELECT NOT coalesce(m.entry = ANY (s.mailbox), false) FROM @.message m WHERE m.key = k.key)) = 0`;
 
 /** Everything that changes together with a task; `done` has the rows of the tasks that were changed. */
 const TOGETHER = `
@@ -45,24 +46,20 @@ const TOGETHER = `
     FROM done CROSS JOIN LATERAL json_to_recordset(done.messages) AS m(key uuid, digest text, at bigint)
     WHERE (SELECT o.key FROM @.message o WHERE o.key = m.key) IS NULL
     ORDER BY m.key),
-  handled AS (
-    DELETE FROM @.mailbox b USING done
-    WHERE b.task = done.n AND (done.ended OR b.id = ANY (done.mailbox))),
+  handled AS (DELETE FROM @.mailbox b USING done WHERE b.task = done.n AND b.id = ANY (done.mailbox)),
   kept AS (UPDATE @.message m SET entry = NULL FROM done WHERE m.entry = ANY (done.mailbox)),
-  freed AS (
-    DELETE FROM @.message m USING done
-    WHERE done.ended AND m.task = done.n AND m.entry IS NOT NULL AND m.entry <> ALL (done.mailbox)),
   snapped AS (
     INSERT INTO @.snapshot (task, seq, json)
     SELECT n, snapshot_seq, snapshot FROM done WHERE snapshot IS NOT NULL
     ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, json = excluded.json
       WHERE excluded.seq > snapshot.seq),
   pushed AS (
-    INSERT INTO @.push (task_id, id, config, generation, cursor, state)
-    SELECT done.id, p.id, p.config, 1, p.cursor, 0
-    FROM done CROSS JOIN LATERAL json_to_recordset(done.pushes) AS p(id text, config text, cursor int)
+    INSERT INTO @.push (task_id, id, config, endpoint, generation, cursor, state)
+    SELECT done.id, p.id, p.config, p.endpoint, 1, p.cursor, 0
+    FROM done CROSS JOIN LATERAL json_to_recordset(done.pushes)
+      AS p(id text, config text, endpoint text, cursor int)
     ON CONFLICT (task_id, id) DO UPDATE SET generation = push.generation + 1,
-      config = excluded.config, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL),
+      config = excluded.config, endpoint = excluded.endpoint, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL),
   counted AS (
     INSERT INTO @.counts (owner, state, shard, tasks)
     SELECT c.owner, c.state, $2, sum(c.change)
@@ -89,7 +86,7 @@ export const CREATE = `
       listed, ended, wake_at, run_by)
     SELECT n, id, owner, context, agent, agent_id, epoch, state, status_at, created_at,
       listed, ended, wake_at, run_by
-    FROM s WHERE ${IS_NEW_MESSAGE} AND NOT (s.unless_forgotten
+    FROM s WHERE ${HAS_NEW_MESSAGES} AND NOT (s.unless_forgotten
       AND (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context) IS NOT NULL
       AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed LIMIT 1) IS NULL)
     ON CONFLICT (task_id) DO NOTHING
@@ -97,31 +94,48 @@ export const CREATE = `
   done AS (SELECT s.* FROM s JOIN created ON created.n = s.n),
   ${TOGETHER}`;
 
-/** Changes tasks. One that is not as assumed is left out. */
+/**
+ * Changes tasks. One that is not as assumed is left out. `IS NOT TRUE` keeps Postgres from walking the
+ * index of all unfinished tasks.
+ */
 export const CHANGE = `
-  WITH s AS MATERIALIZED (
+  WITH r AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS r(n bigint, old_epoch int, old_state smallint,
       old_listed boolean, head int, ${COLUMNS})),
+  s AS MATERIALIZED (SELECT * FROM r s WHERE ${HEAD} = s.head AND ${HAS_NEW_MESSAGES}),
   done AS (
     UPDATE @.task t SET epoch = s.epoch, state = s.state, status_at = s.status_at, listed = s.listed,
       ended = s.ended, wake_at = CASE WHEN s.sets_wake THEN s.wake_at ELSE t.wake_at END,
       run_by = CASE WHEN s.sets_run THEN s.run_by ELSE t.run_by END
     FROM s
     WHERE t.n = s.n AND t.epoch = s.old_epoch AND t.state = s.old_state AND t.listed = s.old_listed
-      AND NOT t.ended AND ${HEAD} = s.head AND ${IS_NEW_MESSAGE}
+      AND t.ended IS NOT TRUE
     RETURNING s.*),
   ${TOGETHER}`;
+
+/**
+ * Removes what was posted to tasks that have ended, and frees the ids of its messages. A statement of
+ * its own, because the one that ends a task may have waited for a post, which it does not see.
+ */
+export const CLEAR = `
+  WITH ended AS MATERIALIZED (
+    SELECT t.n FROM unnest($1::bigint[]) AS s(n)
+    CROSS JOIN LATERAL (SELECT n FROM @.task WHERE n = s.n AND ended LIMIT 1) t),
+  cleared AS (DELETE FROM @.mailbox b USING ended WHERE b.task = ended.n)
+  DELETE FROM @.message m USING ended WHERE m.task = ended.n AND m.entry IS NOT NULL`;
 
 /** The statements that write the changes of one batch. Each returns the tasks that it has written. */
 export function toStatements(changes: readonly TaskChange[], shard: number): readonly Statement[] {
   const created = changes.filter(({ create }) => create !== undefined);
   const appended = changes.filter(({ isPlain }) => isPlain);
   const changed = changes.filter(({ create, isPlain }) => create === undefined && !isPlain);
+  const ended = changed.flatMap(({ after }) => (isTerminal(after.state) ? [after.n] : []));
   return [
     ...(created.length > 0
       ? [{ text: CREATE, values: [toJson(created, creationRow), shard] }]
       : []),
     ...(changed.length > 0 ? [{ text: CHANGE, values: [toJson(changed, changeRow), shard] }] : []),
+    ...(ended.length > 0 ? [{ text: CLEAR, values: [ended] }] : []),
     ...(appended.length > 0 ? [{ text: APPEND, values: [toJson(appended, appendRow)] }] : []),
   ];
 }
@@ -183,10 +197,14 @@ function row(change: TaskChange): object {
       last: after.head,
       body: packLines(events),
     }),
-    key: messages[0]?.key ?? null,
     messages: messages.map(({ key, digest, at }) => ({ key, digest: toText(digest), at })),
     ...(snapshot && { snapshot_seq: snapshot.seq, snapshot: snapshot.json }),
-    pushes: pushes.map(({ id, config, cursor }) => ({ id: toText(id), config, cursor })),
+    pushes: pushes.map(({ id, config, cursor }) => ({
+      id: toText(id),
+      config,
+      endpoint: endpointIn(config),
+      cursor,
+    })),
     mailbox,
     counts: counts(change),
   };

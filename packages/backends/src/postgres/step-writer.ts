@@ -17,10 +17,13 @@ import {
 import { toStatements } from "./step-sql.ts";
 import { fromText, toText } from "./text.ts";
 
-/** The identity with which this process writes. */
-export interface Writer {
-  /** The number of this replica, which changes if it has lost its lease. */
-  readonly replica: number;
+interface Parts {
+  /** The number of this process, which works on the tasks that its steps mark as running. */
+  readonly replica: () => number;
+  /** Called after a task was written. */
+  readonly onWritten: (change: TaskChange) => void;
+  /** Called for each step that was written. */
+  readonly onCommitted: (taskId: string, head: Seq) => void;
 }
 
 /** A connection that writes, and the shard of the counts that only it updates. */
@@ -39,12 +42,10 @@ const ATTEMPTS = 20;
  */
 export class StepWriter {
   readonly #cache = new TaskCache<TaskFacts>();
-  readonly #writer: Writer;
-  readonly #onCommitted: (taskId: string, head: Seq) => void;
+  readonly #parts: Parts;
 
-  constructor(writer: Writer, onCommitted: (taskId: string, head: Seq) => void) {
-    this.#writer = writer;
-    this.#onCommitted = onCommitted;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** The results in the order of the steps. An invalid step does not affect the others. */
@@ -69,6 +70,11 @@ export class StepWriter {
     return steps.map((step) => results.get(step)!);
   }
 
+  /** The end of a log as far as it is known here. */
+  headOf(taskId: string): Seq | undefined {
+    return this.#cache.get(taskId)?.head;
+  }
+
   /** Forgets what was assumed about a task, because it was changed by other means. */
   forget(taskId: string): void {
     this.#cache.drop(taskId);
@@ -79,13 +85,13 @@ export class StepWriter {
     { connection, shard }: Lane,
     results: Map<CommitStep, CommitResult | Error>,
   ): Promise<void> {
-    const known = new ReadFacts(this.#cache, connection);
+    const known = new ReadFacts(this.#cache, connection, steps);
     let open = steps;
     for (let attempt = 0; open.length > 0; attempt += 1) {
       if (attempt === ATTEMPTS) throw new Error("other processes write to the same tasks");
       const unknown = open.filter((step) => known.mustRead(step));
       if (unknown.length > 0) await known.read(unknown);
-      const plan = planSteps(open, known, this.#writer.replica);
+      const plan = planSteps(open, known, this.#parts.replica());
       if (plan.unsure.size > 0) {
         await known.read([...plan.unsure]);
         continue;
@@ -127,42 +133,52 @@ export class StepWriter {
   }
 
   /**
-   * Steps of tasks that were written are committed. A refusal is final only if all changes before it
-   * were written, because it may depend on them.
+   * The results of a task that was written are final. A refusal of another task may depend on a change
+   * that was not written, so it is final only if all were.
    */
   #settle(
     { changes, results: planned }: StepPlan,
     written: ReadonlyMap<TaskChange, number>,
     results: Map<CommitStep, CommitResult | Error>,
   ): void {
-    const isWhole = written.size === changes.length;
     const ids = new Set<string>();
-    for (const [{ taskId, after }, n] of written) {
+    for (const [change, n] of written) {
+      const { taskId, after } = change;
       ids.add(taskId);
       this.#cache.keep(taskId, { ...after, n });
+      this.#parts.onWritten(change);
     }
-    for (const { taskId } of changes) if (!ids.has(taskId)) this.#cache.drop(taskId);
+    const missed = new Set(changes.flatMap(({ taskId }) => (ids.has(taskId) ? [] : [taskId])));
+    for (const taskId of missed) this.#cache.drop(taskId);
     for (const [step, result] of planned) {
-      const isCommitted = "kind" in result && result.kind === "committed" && ids.has(step.taskId);
-      if (!isWhole && !isCommitted) continue;
+      const isWritten = ids.has(step.taskId);
+      if (missed.size > 0 && (!isWritten || isDuplicateOf(result, missed))) continue;
       results.set(step, result);
-      if (isCommitted) this.#onCommitted(step.taskId, result.head);
+      const isCommitted = !(result instanceof Error) && result.kind === "committed";
+      if (isWritten && isCommitted) this.#parts.onCommitted(step.taskId, result.head);
     }
   }
+}
+
+function isDuplicateOf(result: CommitResult | Error, taskIds: ReadonlySet<string>): boolean {
+  return !(result instanceof Error) && result.kind === "duplicate" && taskIds.has(result.taskId);
 }
 
 /** What one batch has read, and otherwise the cache. */
 class ReadFacts implements Knowledge {
   readonly #cache: TaskCache<TaskFacts>;
   readonly #connection: Connection;
+  /** The owners of tasks that the batch creates. */
+  readonly #owners = new Map<string, string>();
   readonly #fresh = new Set<CommitStep>();
   readonly #taken = new Map<string, TakenMessage & { readonly entry: string | null }>();
   readonly #forgotten = new Set<string>();
   readonly #repeated = new Set<CommitStep>();
 
-  constructor(cache: TaskCache<TaskFacts>, connection: Connection) {
+  constructor(cache: TaskCache<TaskFacts>, connection: Connection, steps: readonly CommitStep[]) {
     this.#cache = cache;
     this.#connection = connection;
+    for (const { taskId, create } of steps) if (create) this.#owners.set(taskId, create.owner);
   }
 
   task(taskId: string): TaskFacts | undefined {
@@ -215,7 +231,7 @@ class ReadFacts implements Knowledge {
 
   async #readMessages(steps: readonly CommitStep[]): Promise<void> {
     const keys = steps.flatMap(({ taskId, create, message }) => {
-      const owner = create?.owner ?? this.#cache.get(taskId)?.owner;
+      const owner = create?.owner ?? this.#cache.get(taskId)?.owner ?? this.#owners.get(taskId);
       return message === undefined || owner === undefined ? [] : [messageKey(owner, message)];
     });
     if (keys.length === 0) return;

@@ -1,3 +1,5 @@
 // Contract suites for the ports of this package. They need vitest, so only tests import them.
 
 export { describeBackend } from "./describe-backend.ts";
+export { describeHints, describeSharing } from "./describe-sharing.ts";
+export type { SharedStorage, SharingBackend } from "./sharing-contract/shared-storage.ts";
