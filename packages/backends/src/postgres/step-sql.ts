@@ -35,7 +35,11 @@ const HAS_NEW_MESSAGES = `
   (SELECT count(*) FROM json_to_recordset(s.messages) AS k(key uuid)
     WHERE (SELECT NOT coalesce(m.entry = ANY (s.mailbox), false) FROM @.message m WHERE m.key = k.key)) = 0`;
 
-/** Everything that changes together with a task; `done` has the rows of the tasks that were changed. */
+/**
+ * Everything that changes together with a task; `done` has the rows of the tasks that were changed. If
+ * that is not possible for all of them, the transaction fails: what was planned for a later step may
+ * depend on an earlier one, for example on its message.
+ */
 const TOGETHER = `
   appended AS (
     INSERT INTO @.segment (task, first, last, epoch, body)
@@ -70,11 +74,16 @@ const TOGETHER = `
     INSERT INTO @.ended_count (shard, tasks)
     SELECT $2, count(*) FROM done WHERE done.ended HAVING count(*) > 0
     ON CONFLICT (shard) DO UPDATE SET tasks = ended_count.tasks + excluded.tasks)
-  SELECT n, id FROM done`;
+  SELECT done.n, done.id FROM done CROSS JOIN (
+    SELECT 1 / ((SELECT count(*) FROM done) = json_array_length($1::json))::int AS ok) guard
+  WHERE guard.ok = 1`;
+
+/** The SQLSTATE with which `CREATE` and `CHANGE` fail: `guard` divides by zero if a task was left out. */
+export const NOT_AS_ASSUMED = "22012";
 
 /**
- * Creates tasks. One that exists already, or whose message or context does not allow it, is left
- * out. The number of a task starts with the day, see `schema.ts`; 2^38 tasks fit after it.
+ * Creates tasks: all, or none if one exists already or its message or context does not allow it. The
+ * number of a task starts with the day, see `schema.ts`; 2^38 tasks fit after it.
  */
 export const CREATE = `
   WITH s AS MATERIALIZED (
@@ -95,7 +104,7 @@ export const CREATE = `
   ${TOGETHER}`;
 
 /**
- * Changes tasks. One that is not as assumed is left out. `IS NOT TRUE` keeps Postgres from walking the
+ * Changes tasks: all, or none if one is not as assumed. `IS NOT TRUE` keeps Postgres from walking the
  * index of all unfinished tasks.
  */
 export const CHANGE = `
@@ -150,7 +159,7 @@ function appendRow({ before, after, events }: TaskChange): object {
 }
 
 function creationRow(change: TaskChange): object {
-  const { owner, contextId, agent, agentId, createdAt, unlessForgotten = false } = change.create!;
+  const { owner, contextId, agent, agentId, createdAt } = change.create!;
   return {
     ...row(change),
     wake_at: change.after.wakeAt,
@@ -160,7 +169,7 @@ function creationRow(change: TaskChange): object {
     agent: toText(agent),
     agent_id: agentId === undefined ? null : toText(agentId),
     created_at: createdAt,
-    unless_forgotten: unlessForgotten,
+    unless_forgotten: change.mayBeForgotten,
   };
 }
 

@@ -14,7 +14,7 @@ import {
   messageKey,
   planSteps,
 } from "./step-plan.ts";
-import { toStatements } from "./step-sql.ts";
+import { NOT_AS_ASSUMED, toStatements } from "./step-sql.ts";
 import { fromText, toText } from "./text.ts";
 
 interface Parts {
@@ -132,44 +132,40 @@ export class StepWriter {
     );
   }
 
-  /**
-   * The results of a task that was written are final. A refusal of another task may depend on a change
-   * that was not written, so it is final only if all were.
-   */
+  /** The results are final, except those of tasks to which nothing could be appended. */
   #settle(
     { changes, results: planned }: StepPlan,
     written: ReadonlyMap<TaskChange, number>,
     results: Map<CommitStep, CommitResult | Error>,
   ): void {
-    const ids = new Set<string>();
-    for (const [change, n] of written) {
+    const missed = new Set<string>();
+    for (const change of changes) {
       const { taskId, after } = change;
-      ids.add(taskId);
-      this.#cache.keep(taskId, { ...after, n });
-      this.#parts.onWritten(change);
+      const n = written.get(change);
+      if (n === undefined) {
+        missed.add(taskId);
+        this.#cache.drop(taskId);
+      } else {
+        this.#cache.keep(taskId, { ...after, n });
+        this.#parts.onWritten(change);
+      }
     }
-    const missed = new Set(changes.flatMap(({ taskId }) => (ids.has(taskId) ? [] : [taskId])));
-    for (const taskId of missed) this.#cache.drop(taskId);
+    const ids = new Set(changes.map(({ taskId }) => taskId));
     for (const [step, result] of planned) {
-      const isWritten = ids.has(step.taskId);
-      if (missed.size > 0 && (!isWritten || isDuplicateOf(result, missed))) continue;
+      if (missed.has(step.taskId)) continue;
       results.set(step, result);
       const isCommitted = !(result instanceof Error) && result.kind === "committed";
-      if (isWritten && isCommitted) this.#parts.onCommitted(step.taskId, result.head);
+      if (isCommitted && ids.has(step.taskId)) this.#parts.onCommitted(step.taskId, result.head);
     }
   }
-}
-
-function isDuplicateOf(result: CommitResult | Error, taskIds: ReadonlySet<string>): boolean {
-  return !(result instanceof Error) && result.kind === "duplicate" && taskIds.has(result.taskId);
 }
 
 /** What one batch has read, and otherwise the cache. */
 class ReadFacts implements Knowledge {
   readonly #cache: TaskCache<TaskFacts>;
   readonly #connection: Connection;
-  /** The owners of tasks that the batch creates. */
-  readonly #owners = new Map<string, string>();
+  /** The owners for whom the batch creates a task, of which one will succeed. */
+  readonly #owners = new Map<string, readonly string[]>();
   readonly #fresh = new Set<CommitStep>();
   readonly #taken = new Map<string, TakenMessage & { readonly entry: string | null }>();
   readonly #forgotten = new Set<string>();
@@ -178,7 +174,10 @@ class ReadFacts implements Knowledge {
   constructor(cache: TaskCache<TaskFacts>, connection: Connection, steps: readonly CommitStep[]) {
     this.#cache = cache;
     this.#connection = connection;
-    for (const { taskId, create } of steps) if (create) this.#owners.set(taskId, create.owner);
+    for (const { taskId, create } of steps) {
+      if (create === undefined) continue;
+      this.#owners.set(taskId, [...(this.#owners.get(taskId) ?? []), create.owner]);
+    }
   }
 
   task(taskId: string): TaskFacts | undefined {
@@ -231,8 +230,9 @@ class ReadFacts implements Knowledge {
 
   async #readMessages(steps: readonly CommitStep[]): Promise<void> {
     const keys = steps.flatMap(({ taskId, create, message }) => {
-      const owner = create?.owner ?? this.#cache.get(taskId)?.owner ?? this.#owners.get(taskId);
-      return message === undefined || owner === undefined ? [] : [messageKey(owner, message)];
+      const owner = create?.owner ?? this.#cache.get(taskId)?.owner;
+      const owners = owner === undefined ? (this.#owners.get(taskId) ?? []) : [owner];
+      return message === undefined ? [] : owners.map((one) => messageKey(one, message));
     });
     if (keys.length === 0) return;
     for (const key of keys) this.#taken.delete(key);
@@ -330,9 +330,9 @@ function toFacts(row: FactsRow): TaskFacts {
   return { ...task, wakeAt, runBy, head };
 }
 
-/** Another transaction was there first, so nothing was written: a unique key, a deadlock, a conflict. */
+/** Nothing was written: a task was not as assumed, or another transaction was there first. */
 function isLostRace(error: unknown): boolean {
-  return ["23505", "40P01", "40001"].includes(sqlState(error) ?? "");
+  return [NOT_AS_ASSUMED, "23505", "40P01", "40001"].includes(sqlState(error) ?? "");
 }
 
 /** Whether the values of a step cannot be stored: data exceptions and exceeded limits. */
