@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Client, ClientConfig, QueryArrayConfig } from "pg";
-import { ClosedError, sqlState } from "./database-error.ts";
+import { ClosedError } from "./database-error.ts";
 
 /** Rows are arrays, which are cheaper to create than objects. */
 export type Rows = readonly (readonly unknown[])[];
@@ -65,16 +65,6 @@ export class Connection {
   async rows(text: string, values: readonly unknown[] = []): Promise<Rows> {
     const client = await this.#connected();
     return execute(client, this.#prepared({ text, values }));
-  }
-
-  /** Reads, and tries again if the connection was lost meanwhile. */
-  async read(text: string, values: readonly unknown[] = []): Promise<Rows> {
-    try {
-      return await this.rows(text, values);
-    } catch (error) {
-      if (this.#isClosed || sqlState(error) !== undefined) throw error;
-      return this.rows(text, values);
-    }
   }
 
   /**

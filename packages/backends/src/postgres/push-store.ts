@@ -1,4 +1,5 @@
 import type { NewPush, PushProgress, PushQuery, PushRecord, PushStore, Seq } from "@convoke/engine";
+import { isObject } from "@convoke/protocol/internal";
 import type { Statement } from "./connection.ts";
 import type { Reader } from "./reader.ts";
 import { pushStateAt, pushStateNumber } from "./schema.ts";
@@ -11,10 +12,10 @@ const SELECT_PUSH = `
   FROM @.push p JOIN @.task t ON t.task_id = p.task_id`;
 
 export const PUT_PUSH = `
-  INSERT INTO @.push (task_id, id, config, generation, cursor, state)
-  SELECT t.task_id, $2, $3, 1, $4, 0 FROM @.task t WHERE t.task_id = $1
+  INSERT INTO @.push (task_id, id, config, endpoint, generation, cursor, state)
+  SELECT t.task_id, $2, $3, $5, 1, $4, 0 FROM @.task t WHERE t.task_id = $1
   ON CONFLICT (task_id, id) DO UPDATE SET generation = push.generation + 1, config = excluded.config,
-    cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL
+    endpoint = excluded.endpoint, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL
   RETURNING generation, (SELECT t.owner FROM @.task t WHERE t.task_id = $1)`;
 
 export const PROGRESS = `
@@ -35,7 +36,7 @@ export class PostgresPushStore implements PushStore {
 
   put(taskId: string, { id, config, cursor }: NewPush): Promise<PushRecord | undefined> {
     return this.#writes.write(async (connection) => {
-      const values = [toText(taskId), toText(id), config, cursor];
+      const values = [toText(taskId), toText(id), config, cursor, endpointIn(config)];
       const [row] = await connection.rows(PUT_PUSH, values);
       if (row === undefined) return undefined;
       const [generation, owner] = row as readonly [number, string];
@@ -83,6 +84,14 @@ export class PostgresPushStore implements PushStore {
       taskId,
     );
   }
+}
+
+/** Where a config delivers to: the origin and path of its URL, without what may be different each time. */
+export function endpointIn(config: string): string {
+  const target: unknown = JSON.parse(config);
+  const url =
+    isObject(target) && typeof target["url"] === "string" ? URL.parse(target["url"]) : null;
+  return url === null ? "" : toText(url.origin + url.pathname);
 }
 
 /** The state is part of the text, so that Postgres can use the partial index of that state. */

@@ -40,6 +40,7 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "message by entry=",
   "message by at<",
   "mailbox by task=",
+  "mailbox by task= id=",
   "push by task_id=",
   "push by task_id= id=",
   "push by (task_id, id)>",
@@ -193,7 +194,7 @@ async function growing(url: string, statements: readonly string[]): Promise<read
     await client.query(`PREPARE s${index} AS ${text}`);
     const plan = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE s${index}${values}`);
     // A count reads everything that it counts, on any path.
-    const isCount = /SELECT count\(/.test(text);
+    const isCount = /(?:^|LATERAL \()\s*SELECT count\(/.test(text);
     ways.push(...waysIn(plan.rows).map((way) => (isCount ? `count of ${way}` : way)));
   }
   await client.end();

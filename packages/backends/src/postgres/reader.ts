@@ -13,7 +13,7 @@ import type {
 } from "@convoke/engine";
 import { unpackLines } from "../common/front-coding.ts";
 import type { Connection, Rows, Statement } from "./connection.ts";
-import { toFailure } from "./database-error.ts";
+import { ClosedError, sqlState, toFailure } from "./database-error.ts";
 import {
   GET,
   changedSql,
@@ -39,21 +39,45 @@ export const SEGMENTS_AFTER = `
       AND p.first <= $2 + 1 ORDER BY p.first DESC LIMIT 1), 0)
   ORDER BY s.first LIMIT $3`;
 
-/** Reads on connections of its own, so that no read waits for a commit. */
+/** Connections apart from those that commit, so that no read waits for a commit. */
 export class Reader {
-  readonly #connections: readonly Connection[];
-  #turn = 0;
+  readonly #connections: readonly { readonly connection: Connection; pending: number }[];
 
   constructor(connections: readonly Connection[]) {
-    this.#connections = connections;
+    this.#connections = connections.map((connection) => ({ connection, pending: 0 }));
   }
 
+  /** Reads, and tries again if the connection was lost meanwhile. */
   async rows(text: string, values: readonly unknown[] = []): Promise<Rows> {
-    const connection = this.#connections[this.#turn++ % this.#connections.length]!;
     try {
-      return await connection.read(text, values);
+      return await this.#run(text, values);
     } catch (error) {
-      throw toFailure(error, "the read failed");
+      if (sqlState(error) !== undefined || error instanceof ClosedError) {
+        throw toFailure(error, "the read failed");
+      }
+    }
+    return this.once(text, values);
+  }
+
+  /** Executes a statement that must not be repeated. */
+  async once(text: string, values: readonly unknown[] = []): Promise<Rows> {
+    try {
+      return await this.#run(text, values);
+    } catch (error) {
+      throw toFailure(error, "the database failed");
+    }
+  }
+
+  /** The first connection unless it has more to do, so that the others connect only under load. */
+  async #run(text: string, values: readonly unknown[]): Promise<Rows> {
+    const chosen = this.#connections.reduce((one, other) =>
+      other.pending < one.pending ? other : one,
+    );
+    chosen.pending += 1;
+    try {
+      return await chosen.connection.rows(text, values);
+    } finally {
+      chosen.pending -= 1;
     }
   }
 

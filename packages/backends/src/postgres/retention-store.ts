@@ -35,6 +35,7 @@ export const PRUNE = `
     RETURNING t.n, t.task_id, t.owner, t.context, t.state, t.listed, t.status_at),
   segments AS (DELETE FROM @.segment s USING removed WHERE s.task = removed.n),
   snapshots AS (DELETE FROM @.snapshot s USING removed WHERE s.task = removed.n),
+  entries AS (DELETE FROM @.mailbox b USING removed WHERE b.task = removed.n),
   pushes AS (DELETE FROM @.push p USING removed WHERE p.task_id = removed.task_id),
   messages AS (UPDATE @.message m SET task = NULL FROM removed WHERE m.task = removed.n),
   counted AS (
@@ -90,7 +91,7 @@ interface Parts {
   readonly reader: Reader;
   readonly writes: WriteQueue;
   readonly steps: StepWriter;
-  readonly shard: number;
+  readonly shard: () => number;
 }
 
 /** Removes tasks and compacts logs, between the commits of this process. */
@@ -103,7 +104,7 @@ export class PostgresRetentionStore implements RetentionStore {
 
   prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
     const { writes, steps, shard } = this.#parts;
-    const values = [toBigint(endedBefore), toBigint(keep), limit, shard];
+    const values = [toBigint(endedBefore), toBigint(keep), limit, shard()];
     return writes.write(async (connection) => {
       const removed = await connection.rows(PRUNE, values);
       for (const [taskId] of removed) steps.forget(fromText(taskId as string));

@@ -22,7 +22,8 @@ import { DatabaseError } from "./database-error.ts";
  *   `entry` is the mailbox entry that contains the message, until a step handles it.
  * - `counts` and `ended_count` are kept in shards, so that replicas do not wait for each other's
  *   commits because of a row that all of them update.
- * - `endpoint` has the push endpoints that a replica delivers to.
+ * - `endpoint` has the push endpoints (origin and path of the URL) that a replica delivers to, so
+ *   that one process decides when to try a failing endpoint again.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -100,6 +101,7 @@ const MIGRATIONS: readonly string[] = [
     task_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
     config text NOT NULL,
+    endpoint text COLLATE "C" NOT NULL,
     generation int NOT NULL,
     cursor int NOT NULL,
     state smallint NOT NULL,
@@ -109,7 +111,8 @@ const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX push_active ON @.push (task_id, id) WHERE state = 0;
   CREATE INDEX push_dead ON @.push (task_id, id) WHERE state = 2;
-  CREATE TABLE @.endpoint (key text PRIMARY KEY, run_by int NOT NULL);
+  CREATE INDEX push_endpoint ON @.push (endpoint) WHERE state = 0;
+  CREATE TABLE @.endpoint (key text COLLATE "C" PRIMARY KEY, run_by int NOT NULL);
   CREATE INDEX endpoint_of_replica ON @.endpoint (run_by);
 
   CREATE TABLE @.counts (

@@ -8,6 +8,7 @@ import {
   notOneLine,
   wakeAtAfter,
 } from "@convoke/engine/backend";
+import { toText } from "./text.ts";
 
 /** A stored task, as far as steps depend on it. */
 export interface TaskFacts {
@@ -40,6 +41,8 @@ export interface Knowledge {
 export interface TaskChange {
   readonly taskId: string;
   readonly create: NewTask | undefined;
+  /** Whether the context of a new task must not have expired. */
+  readonly mayBeForgotten: boolean;
   /** The task before the steps, and after them. */
   readonly before: TaskFacts;
   readonly after: TaskFacts;
@@ -102,9 +105,7 @@ export function planSteps(
     try {
       if (step.events.some((event) => event.includes("\n"))) throw notOneLine(taskId);
       const isForgotten =
-        create?.unlessForgotten === true &&
-        known.isForgotten(create) &&
-        !opened.has(contextKey(create));
+        create !== undefined && mayBeForgotten(create, opened) && known.isForgotten(create);
       const result = checkCommit(
         {
           step,
@@ -128,6 +129,7 @@ export function planSteps(
       continue;
     }
     const applied = draft ?? new Draft(step, stored);
+    if (create !== undefined) applied.mayBeForgotten = mayBeForgotten(create, opened);
     drafts.set(taskId, applied);
     applied.add(step, key, replica);
     if (key !== undefined) taken.set(key, { taskId, digest: step.message!.digest });
@@ -137,10 +139,16 @@ export function planSteps(
   return { changes: [...drafts.values()], results, unsure };
 }
 
+/** Whether a task is refused if its context has expired; not if a task before it opens the context again. */
+function mayBeForgotten(create: NewTask, opened: ReadonlySet<string>): boolean {
+  return create.unlessForgotten === true && !opened.has(contextKey(create));
+}
+
 /** A change that grows with each step of its task. */
 class Draft implements TaskChange {
   readonly taskId: string;
   readonly create: NewTask | undefined;
+  mayBeForgotten = false;
   readonly before: TaskFacts;
   after: TaskFacts;
   readonly events: string[] = [];
@@ -214,9 +222,9 @@ function newTask({ create, epoch, state, statusAt, listed }: CommitStep): TaskFa
   return { n: 0, owner, epoch, state, statusAt, listed, wakeAt: null, runBy: null, head: 0 };
 }
 
-/** Half of a cryptographic hash, so that callers cannot choose ids that collide. */
+/** Half of a cryptographic hash, so that callers cannot choose ids that collide. `POST` computes the same. */
 export function messageKey(owner: string, { messageId }: { readonly messageId: string }): string {
-  return hash("sha256", `${owner}\n${messageId}`, "hex").slice(0, 32);
+  return hash("sha256", toText(`${owner}\n${messageId}`), "hex").slice(0, 32);
 }
 
 export function contextKey({ owner, contextId }: NewTask): string {

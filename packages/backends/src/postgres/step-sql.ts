@@ -1,6 +1,7 @@
 import { isTerminal } from "@convoke/protocol";
 import { packLines } from "../common/front-coding.ts";
 import type { Statement } from "./connection.ts";
+import { endpointIn } from "./push-store.ts";
 import { stateNumber } from "./schema.ts";
 import type { TaskChange } from "./step-plan.ts";
 import { toText } from "./text.ts";
@@ -26,15 +27,19 @@ export const APPEND = `
 const COLUMNS = `
   id text, epoch int, state smallint, status_at bigint, listed boolean, ended boolean,
   sets_wake boolean, wake_at bigint, sets_run boolean, run_by int,
-  first int, last int, body text, key uuid, messages json, snapshot_seq int, snapshot text,
+  first int, last int, body text, messages json, snapshot_seq int, snapshot text,
   pushes json, mailbox bigint[], counts json`;
 
-/** Whether the first message of a step is new, or in a mailbox entry that the step handles. */
-const IS_NEW_MESSAGE = `
-  (s.key IS NULL OR coalesce(
-    (SELECT coalesce(m.entry = ANY (s.mailbox), false) FROM @.message m WHERE m.key = s.key), true))`;
+/** Whether all messages of a task are new, or in mailbox entries that its steps handle. */
+const HAS_NEW_MESSAGES = `
+  (SELECT count(*) FROM json_to_recordset(s.messages) AS k(key uuid)
+    WHERE (SELECT NOT coalesce(m.entry = ANY (s.mailbox), false) FROM @.message m WHERE m.key = k.key)) = 0`;
 
-/** Everything that changes together with a task; `done` has the rows of the tasks that were changed. */
+/**
+ * Everything that changes together with a task; `done` has the rows of the tasks that were changed. If
+ * that is not possible for all of them, the transaction fails: what was planned for a later step may
+ * depend on an earlier one, for example on its message.
+ */
 const TOGETHER = `
   appended AS (
     INSERT INTO @.segment (task, first, last, epoch, body)
@@ -45,24 +50,20 @@ const TOGETHER = `
     FROM done CROSS JOIN LATERAL json_to_recordset(done.messages) AS m(key uuid, digest text, at bigint)
     WHERE (SELECT o.key FROM @.message o WHERE o.key = m.key) IS NULL
     ORDER BY m.key),
-  handled AS (
-    DELETE FROM @.mailbox b USING done
-    WHERE b.task = done.n AND (done.ended OR b.id = ANY (done.mailbox))),
+  handled AS (DELETE FROM @.mailbox b USING done WHERE b.task = done.n AND b.id = ANY (done.mailbox)),
   kept AS (UPDATE @.message m SET entry = NULL FROM done WHERE m.entry = ANY (done.mailbox)),
-  freed AS (
-    DELETE FROM @.message m USING done
-    WHERE done.ended AND m.task = done.n AND m.entry IS NOT NULL AND m.entry <> ALL (done.mailbox)),
   snapped AS (
     INSERT INTO @.snapshot (task, seq, json)
     SELECT n, snapshot_seq, snapshot FROM done WHERE snapshot IS NOT NULL
     ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, json = excluded.json
       WHERE excluded.seq > snapshot.seq),
   pushed AS (
-    INSERT INTO @.push (task_id, id, config, generation, cursor, state)
-    SELECT done.id, p.id, p.config, 1, p.cursor, 0
-    FROM done CROSS JOIN LATERAL json_to_recordset(done.pushes) AS p(id text, config text, cursor int)
+    INSERT INTO @.push (task_id, id, config, endpoint, generation, cursor, state)
+    SELECT done.id, p.id, p.config, p.endpoint, 1, p.cursor, 0
+    FROM done CROSS JOIN LATERAL json_to_recordset(done.pushes)
+      AS p(id text, config text, endpoint text, cursor int)
     ON CONFLICT (task_id, id) DO UPDATE SET generation = push.generation + 1,
-      config = excluded.config, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL),
+      config = excluded.config, endpoint = excluded.endpoint, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL),
   counted AS (
     INSERT INTO @.counts (owner, state, shard, tasks)
     SELECT c.owner, c.state, $2, sum(c.change)
@@ -73,11 +74,16 @@ const TOGETHER = `
     INSERT INTO @.ended_count (shard, tasks)
     SELECT $2, count(*) FROM done WHERE done.ended HAVING count(*) > 0
     ON CONFLICT (shard) DO UPDATE SET tasks = ended_count.tasks + excluded.tasks)
-  SELECT n, id FROM done`;
+  SELECT done.n, done.id FROM done CROSS JOIN (
+    SELECT 1 / ((SELECT count(*) FROM done) = json_array_length($1::json))::int AS ok) guard
+  WHERE guard.ok = 1`;
+
+/** The SQLSTATE with which `CREATE` and `CHANGE` fail: `guard` divides by zero if a task was left out. */
+export const NOT_AS_ASSUMED = "22012";
 
 /**
- * Creates tasks. One that exists already, or whose message or context does not allow it, is left
- * out. The number of a task starts with the day, see `schema.ts`; 2^38 tasks fit after it.
+ * Creates tasks: all, or none if one exists already or its message or context does not allow it. The
+ * number of a task starts with the day, see `schema.ts`; 2^38 tasks fit after it.
  */
 export const CREATE = `
   WITH s AS MATERIALIZED (
@@ -89,7 +95,7 @@ export const CREATE = `
       listed, ended, wake_at, run_by)
     SELECT n, id, owner, context, agent, agent_id, epoch, state, status_at, created_at,
       listed, ended, wake_at, run_by
-    FROM s WHERE ${IS_NEW_MESSAGE} AND NOT (s.unless_forgotten
+    FROM s WHERE ${HAS_NEW_MESSAGES} AND NOT (s.unless_forgotten
       AND (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context) IS NOT NULL
       AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed LIMIT 1) IS NULL)
     ON CONFLICT (task_id) DO NOTHING
@@ -97,31 +103,48 @@ export const CREATE = `
   done AS (SELECT s.* FROM s JOIN created ON created.n = s.n),
   ${TOGETHER}`;
 
-/** Changes tasks. One that is not as assumed is left out. */
+/**
+ * Changes tasks: all, or none if one is not as assumed. `IS NOT TRUE` keeps Postgres from walking the
+ * index of all unfinished tasks.
+ */
 export const CHANGE = `
-  WITH s AS MATERIALIZED (
+  WITH r AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS r(n bigint, old_epoch int, old_state smallint,
       old_listed boolean, head int, ${COLUMNS})),
+  s AS MATERIALIZED (SELECT * FROM r s WHERE ${HEAD} = s.head AND ${HAS_NEW_MESSAGES}),
   done AS (
     UPDATE @.task t SET epoch = s.epoch, state = s.state, status_at = s.status_at, listed = s.listed,
       ended = s.ended, wake_at = CASE WHEN s.sets_wake THEN s.wake_at ELSE t.wake_at END,
       run_by = CASE WHEN s.sets_run THEN s.run_by ELSE t.run_by END
     FROM s
     WHERE t.n = s.n AND t.epoch = s.old_epoch AND t.state = s.old_state AND t.listed = s.old_listed
-      AND NOT t.ended AND ${HEAD} = s.head AND ${IS_NEW_MESSAGE}
+      AND t.ended IS NOT TRUE
     RETURNING s.*),
   ${TOGETHER}`;
+
+/**
+ * Removes what was posted to tasks that have ended, and frees the ids of its messages. A statement of
+ * its own, because the one that ends a task may have waited for a post, which it does not see.
+ */
+export const CLEAR = `
+  WITH ended AS MATERIALIZED (
+    SELECT t.n FROM unnest($1::bigint[]) AS s(n)
+    CROSS JOIN LATERAL (SELECT n FROM @.task WHERE n = s.n AND ended LIMIT 1) t),
+  cleared AS (DELETE FROM @.mailbox b USING ended WHERE b.task = ended.n)
+  DELETE FROM @.message m USING ended WHERE m.task = ended.n AND m.entry IS NOT NULL`;
 
 /** The statements that write the changes of one batch. Each returns the tasks that it has written. */
 export function toStatements(changes: readonly TaskChange[], shard: number): readonly Statement[] {
   const created = changes.filter(({ create }) => create !== undefined);
   const appended = changes.filter(({ isPlain }) => isPlain);
   const changed = changes.filter(({ create, isPlain }) => create === undefined && !isPlain);
+  const ended = changed.flatMap(({ after }) => (isTerminal(after.state) ? [after.n] : []));
   return [
     ...(created.length > 0
       ? [{ text: CREATE, values: [toJson(created, creationRow), shard] }]
       : []),
     ...(changed.length > 0 ? [{ text: CHANGE, values: [toJson(changed, changeRow), shard] }] : []),
+    ...(ended.length > 0 ? [{ text: CLEAR, values: [ended] }] : []),
     ...(appended.length > 0 ? [{ text: APPEND, values: [toJson(appended, appendRow)] }] : []),
   ];
 }
@@ -136,7 +159,7 @@ function appendRow({ before, after, events }: TaskChange): object {
 }
 
 function creationRow(change: TaskChange): object {
-  const { owner, contextId, agent, agentId, createdAt, unlessForgotten = false } = change.create!;
+  const { owner, contextId, agent, agentId, createdAt } = change.create!;
   return {
     ...row(change),
     wake_at: change.after.wakeAt,
@@ -146,7 +169,7 @@ function creationRow(change: TaskChange): object {
     agent: toText(agent),
     agent_id: agentId === undefined ? null : toText(agentId),
     created_at: createdAt,
-    unless_forgotten: unlessForgotten,
+    unless_forgotten: change.mayBeForgotten,
   };
 }
 
@@ -183,10 +206,14 @@ function row(change: TaskChange): object {
       last: after.head,
       body: packLines(events),
     }),
-    key: messages[0]?.key ?? null,
     messages: messages.map(({ key, digest, at }) => ({ key, digest: toText(digest), at })),
     ...(snapshot && { snapshot_seq: snapshot.seq, snapshot: snapshot.json }),
-    pushes: pushes.map(({ id, config, cursor }) => ({ id: toText(id), config, cursor })),
+    pushes: pushes.map(({ id, config, cursor }) => ({
+      id: toText(id),
+      config,
+      endpoint: endpointIn(config),
+      cursor,
+    })),
     mailbox,
     counts: counts(change),
   };

@@ -14,13 +14,16 @@ import {
   messageKey,
   planSteps,
 } from "./step-plan.ts";
-import { toStatements } from "./step-sql.ts";
+import { NOT_AS_ASSUMED, toStatements } from "./step-sql.ts";
 import { fromText, toText } from "./text.ts";
 
-/** The identity with which this process writes. */
-export interface Writer {
-  /** The number of this replica, which changes if it has lost its lease. */
-  readonly replica: number;
+interface Parts {
+  /** The number of this process, which works on the tasks that its steps mark as running. */
+  readonly replica: () => number;
+  /** Called after a task was written. */
+  readonly onWritten: (change: TaskChange) => void;
+  /** Called for each step that was written. */
+  readonly onCommitted: (taskId: string, head: Seq) => void;
 }
 
 /** A connection that writes, and the shard of the counts that only it updates. */
@@ -39,12 +42,10 @@ const ATTEMPTS = 20;
  */
 export class StepWriter {
   readonly #cache = new TaskCache<TaskFacts>();
-  readonly #writer: Writer;
-  readonly #onCommitted: (taskId: string, head: Seq) => void;
+  readonly #parts: Parts;
 
-  constructor(writer: Writer, onCommitted: (taskId: string, head: Seq) => void) {
-    this.#writer = writer;
-    this.#onCommitted = onCommitted;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** The results in the order of the steps. An invalid step does not affect the others. */
@@ -69,6 +70,11 @@ export class StepWriter {
     return steps.map((step) => results.get(step)!);
   }
 
+  /** The end of a log as far as it is known here. */
+  headOf(taskId: string): Seq | undefined {
+    return this.#cache.get(taskId)?.head;
+  }
+
   /** Forgets what was assumed about a task, because it was changed by other means. */
   forget(taskId: string): void {
     this.#cache.drop(taskId);
@@ -79,13 +85,13 @@ export class StepWriter {
     { connection, shard }: Lane,
     results: Map<CommitStep, CommitResult | Error>,
   ): Promise<void> {
-    const known = new ReadFacts(this.#cache, connection);
+    const known = new ReadFacts(this.#cache, connection, steps);
     let open = steps;
     for (let attempt = 0; open.length > 0; attempt += 1) {
       if (attempt === ATTEMPTS) throw new Error("other processes write to the same tasks");
       const unknown = open.filter((step) => known.mustRead(step));
       if (unknown.length > 0) await known.read(unknown);
-      const plan = planSteps(open, known, this.#writer.replica);
+      const plan = planSteps(open, known, this.#parts.replica());
       if (plan.unsure.size > 0) {
         await known.read([...plan.unsure]);
         continue;
@@ -126,27 +132,30 @@ export class StepWriter {
     );
   }
 
-  /**
-   * Steps of tasks that were written are committed. A refusal is final only if all changes before it
-   * were written, because it may depend on them.
-   */
+  /** The results are final, except those of tasks to which nothing could be appended. */
   #settle(
     { changes, results: planned }: StepPlan,
     written: ReadonlyMap<TaskChange, number>,
     results: Map<CommitStep, CommitResult | Error>,
   ): void {
-    const isWhole = written.size === changes.length;
-    const ids = new Set<string>();
-    for (const [{ taskId, after }, n] of written) {
-      ids.add(taskId);
-      this.#cache.keep(taskId, { ...after, n });
+    const missed = new Set<string>();
+    for (const change of changes) {
+      const { taskId, after } = change;
+      const n = written.get(change);
+      if (n === undefined) {
+        missed.add(taskId);
+        this.#cache.drop(taskId);
+      } else {
+        this.#cache.keep(taskId, { ...after, n });
+        this.#parts.onWritten(change);
+      }
     }
-    for (const { taskId } of changes) if (!ids.has(taskId)) this.#cache.drop(taskId);
+    const ids = new Set(changes.map(({ taskId }) => taskId));
     for (const [step, result] of planned) {
-      const isCommitted = "kind" in result && result.kind === "committed" && ids.has(step.taskId);
-      if (!isWhole && !isCommitted) continue;
+      if (missed.has(step.taskId)) continue;
       results.set(step, result);
-      if (isCommitted) this.#onCommitted(step.taskId, result.head);
+      const isCommitted = !(result instanceof Error) && result.kind === "committed";
+      if (isCommitted && ids.has(step.taskId)) this.#parts.onCommitted(step.taskId, result.head);
     }
   }
 }
@@ -155,14 +164,20 @@ export class StepWriter {
 class ReadFacts implements Knowledge {
   readonly #cache: TaskCache<TaskFacts>;
   readonly #connection: Connection;
+  /** The owners for whom the batch creates a task, of which one will succeed. */
+  readonly #owners = new Map<string, readonly string[]>();
   readonly #fresh = new Set<CommitStep>();
   readonly #taken = new Map<string, TakenMessage & { readonly entry: string | null }>();
   readonly #forgotten = new Set<string>();
   readonly #repeated = new Set<CommitStep>();
 
-  constructor(cache: TaskCache<TaskFacts>, connection: Connection) {
+  constructor(cache: TaskCache<TaskFacts>, connection: Connection, steps: readonly CommitStep[]) {
     this.#cache = cache;
     this.#connection = connection;
+    for (const { taskId, create } of steps) {
+      if (create === undefined) continue;
+      this.#owners.set(taskId, [...(this.#owners.get(taskId) ?? []), create.owner]);
+    }
   }
 
   task(taskId: string): TaskFacts | undefined {
@@ -216,7 +231,8 @@ class ReadFacts implements Knowledge {
   async #readMessages(steps: readonly CommitStep[]): Promise<void> {
     const keys = steps.flatMap(({ taskId, create, message }) => {
       const owner = create?.owner ?? this.#cache.get(taskId)?.owner;
-      return message === undefined || owner === undefined ? [] : [messageKey(owner, message)];
+      const owners = owner === undefined ? (this.#owners.get(taskId) ?? []) : [owner];
+      return message === undefined ? [] : owners.map((one) => messageKey(one, message));
     });
     if (keys.length === 0) return;
     for (const key of keys) this.#taken.delete(key);
@@ -314,9 +330,9 @@ function toFacts(row: FactsRow): TaskFacts {
   return { ...task, wakeAt, runBy, head };
 }
 
-/** Another transaction was there first, so nothing was written: a unique key, a deadlock, a conflict. */
+/** Nothing was written: a task was not as assumed, or another transaction was there first. */
 function isLostRace(error: unknown): boolean {
-  return ["23505", "40P01", "40001"].includes(sqlState(error) ?? "");
+  return [NOT_AS_ASSUMED, "23505", "40P01", "40001"].includes(sqlState(error) ?? "");
 }
 
 /** Whether the values of a step cannot be stored: data exceptions and exceeded limits. */

@@ -40,6 +40,7 @@ export class WriteQueue {
   readonly #idle: Lane[];
   /** The tasks of writes that are being executed. */
   readonly #busy = new Set<string>();
+  readonly #unfinished = new Set<Promise<unknown>>();
   #isAlone = false;
   #waiting: Write[] = [];
   #isScheduled = false;
@@ -53,14 +54,15 @@ export class WriteQueue {
 
   /** Steps that are submitted in the same tick share a transaction. */
   commit(step: CommitStep): Promise<CommitResult> {
-    return new Promise((resolve, reject) => {
-      this.#add({ kind: "step", taskId: step.taskId, step, resolve, reject }, reject);
+    return this.#unfinishedUntil((resolve, reject) => {
+      // A copy, because results are found by the step, and the same one may be submitted twice.
+      this.#add({ kind: "step", taskId: step.taskId, step: { ...step }, resolve, reject }, reject);
     });
   }
 
   /** Executes another write in its order. @param taskId absent: it concerns any task */
   write<T>(work: (connection: Connection) => Promise<T>, taskId?: string): Promise<T> {
-    return new Promise((resolve, reject) => {
+    return this.#unfinishedUntil((resolve, reject) => {
       const run = (connection: Connection): Promise<void> =>
         work(connection).then(resolve, (error: unknown) => reject(toFailure(error)));
       this.#add({ kind: "other", taskId, run }, reject);
@@ -72,6 +74,11 @@ export class WriteQueue {
     return this.#busy.has(taskId) || this.#waiting.some((write) => write.taskId === taskId);
   }
 
+  /** Resolves when the writes that are waiting or being executed now are stored, or have failed. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#unfinished);
+  }
+
   /** Completes all writes. Later ones reject. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -79,6 +86,17 @@ export class WriteQueue {
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
     });
+  }
+
+  /** A promise that counts as an unfinished write until it is settled. */
+  #unfinishedUntil<T>(
+    start: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
+  ): Promise<T> {
+    const promise = new Promise<T>(start);
+    this.#unfinished.add(promise);
+    const finish = (): void => void this.#unfinished.delete(promise);
+    promise.then(finish, finish);
+    return promise;
   }
 
   get #isIdle(): boolean {

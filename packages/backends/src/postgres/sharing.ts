@@ -1,0 +1,408 @@
+import { randomUUID } from "node:crypto";
+import { sleep } from "@convoke/protocol/internal";
+import type {
+  ClaimQuery,
+  ClaimedTask,
+  MailboxEntry,
+  NewMailboxEntry,
+  PostResult,
+  Replica,
+  Sharing,
+} from "@convoke/engine";
+import { StorageError } from "../common/storage-error.ts";
+import type { Rows } from "./connection.ts";
+import type { Hint, Hints } from "./hints.ts";
+import type { Lease } from "./lease.ts";
+import type { Reader } from "./reader.ts";
+import { stateAt } from "./schema.ts";
+import type { TaskChange } from "./step-plan.ts";
+import type { StepWriter } from "./step-writer.ts";
+import { RECORD, toRecords } from "./task-sql.ts";
+import { fromText, toText } from "./text.ts";
+import type { WriteQueue } from "./write-queue.ts";
+
+/** How often to look for mailbox entries and lost tasks, in case a hint was lost. */
+const LOOK_MS = 1000;
+/** `task.run_by` of a task that its process gave up. */
+const RELEASED = 0;
+
+/**
+ * Tasks of processes that are gone or gave them up, by the index of what runs, and then waiting ones
+ * that are due. `$5`: whether this process may take over from others. `$6`: after a claim without an
+ * answer, the tasks that this process knows as its own; it has claimed the others without knowing.
+ */
+export const CLAIM = `
+  WITH gone AS MATERIALIZED (
+    SELECT ${RELEASED} AS n UNION ALL
+    SELECT $1 WHERE $6::text[] IS NOT NULL UNION ALL
+    SELECT n FROM @.replica WHERE $5 AND until <= clock_timestamp() AND n <> $1),
+  wanted AS MATERIALIZED (
+    SELECT p.n, gone.n AS run_by FROM gone CROSS JOIN LATERAL (
+      SELECT t.n FROM @.task t WHERE t.run_by = gone.n AND coalesce(t.agent_id, '') = ANY ($2::text[])
+        AND (gone.n <> $1 OR t.task_id <> ALL ($6))
+      ORDER BY t.n LIMIT $4 FOR UPDATE SKIP LOCKED) p
+    LIMIT $4),
+  due AS MATERIALIZED (
+    SELECT t.n FROM @.task t
+    WHERE t.wake_at <= $3 AND t.run_by IS NULL AND coalesce(t.agent_id, '') = ANY ($2::text[])
+    ORDER BY t.wake_at, t.task_id LIMIT $4 - (SELECT count(*) FROM wanted) FOR UPDATE SKIP LOCKED)
+  UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1
+  FROM (SELECT n, run_by FROM wanted UNION ALL SELECT n, NULL FROM due) c
+  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
+
+export const CLAIM_TASK = `
+  WITH wanted AS MATERIALIZED (
+    SELECT t.n, t.run_by FROM @.task t
+    WHERE t.task_id = $2 AND NOT t.ended AND (t.run_by IS NULL OR t.run_by IN (${RELEASED}, $1)
+      OR ($3 AND coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = t.run_by), true)))
+    FOR UPDATE)
+  UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1 FROM wanted c
+  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
+
+export const RELEASE = `
+  WITH released AS MATERIALIZED (
+    SELECT t.n FROM unnest($2::text[]) AS s(id)
+    CROSS JOIN LATERAL (SELECT n FROM @.task WHERE task_id = s.id AND run_by = $1 LIMIT 1) t)
+  UPDATE @.task t SET run_by = ${RELEASED} FROM released WHERE t.n = released.n`;
+
+/** Gives up everything that a process has, and the process itself. */
+export const LEAVE = `
+  WITH tasks AS (UPDATE @.task SET run_by = ${RELEASED} WHERE run_by = $1),
+  endpoints AS (DELETE FROM @.endpoint WHERE run_by = $1)
+  DELETE FROM @.replica WHERE n = $1`;
+
+/**
+ * Stores an entry together with the id of its message. The lock on the task makes a step that ends
+ * it wait, so that the entry is removed with the task and not left behind.
+ */
+export const POST = `
+  WITH task AS MATERIALIZED (
+    SELECT t.n, t.run_by, substr(encode(sha256(convert_to(t.owner || E'\\n' || $4, 'UTF8')), 'hex'), 1, 32)::uuid AS key
+    FROM @.task t WHERE t.task_id = $1 AND NOT t.ended FOR SHARE),
+  posted AS (
+    INSERT INTO @.mailbox (task, kind, json, message_id, digest)
+    SELECT task.n, $2, $3, $4, $5 FROM task
+    WHERE task.key IS NULL OR (SELECT m.key FROM @.message m WHERE m.key = task.key) IS NULL
+    RETURNING id),
+  accepted AS (
+    INSERT INTO @.message (key, task_id, digest, at, task, entry)
+    SELECT task.key, $1, $5, $6, task.n, posted.id FROM task CROSS JOIN posted WHERE task.key IS NOT NULL)
+  SELECT posted.id::text, task.run_by FROM task CROSS JOIN posted`;
+
+export const WHY_NOT_POSTED = `
+  SELECT t.state, t.ended, m.task_id, m.digest FROM (
+    SELECT t.state, t.ended, substr(encode(sha256(convert_to(t.owner || E'\\n' || $2, 'UTF8')), 'hex'), 1, 32)::uuid AS key
+    FROM @.task t WHERE t.task_id = $1) t
+  LEFT JOIN @.message m ON m.key = t.key`;
+
+export const MAILBOX = `
+  SELECT b.id::text, b.kind, b.json, b.message_id, b.digest FROM @.mailbox b
+  WHERE b.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) ORDER BY b.id`;
+
+/** Starts from the mailbox, which is nearly empty. */
+export const MAILBOX_OF = `
+  SELECT DISTINCT t.task_id FROM @.mailbox b
+  CROSS JOIN LATERAL (SELECT task_id FROM @.task WHERE n = b.task AND run_by = $1 LIMIT 1) t`;
+
+/** Which of these tasks another process works on. */
+export const LOST = `
+  SELECT s.id FROM unnest($2::text[]) AS s(id)
+  WHERE (SELECT t.run_by FROM @.task t WHERE t.task_id = s.id) IS DISTINCT FROM $1`;
+
+/** Takes endpoints of active pushes that no living process has, up to a number in total. */
+export const CLAIM_ENDPOINTS = `
+  WITH wanted AS MATERIALIZED (
+    SELECT a.endpoint FROM (SELECT DISTINCT endpoint FROM @.push WHERE state = 0) a
+    WHERE coalesce((SELECT e.run_by = $1
+        OR coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = e.run_by), true)
+      FROM @.endpoint e WHERE e.key = a.endpoint), true)
+    ORDER BY coalesce((SELECT e.run_by = $1 FROM @.endpoint e WHERE e.key = a.endpoint), false) DESC, a.endpoint
+    LIMIT $2),
+  left_over AS (
+    DELETE FROM @.endpoint WHERE run_by = $1 AND key <> ALL (ARRAY(SELECT endpoint FROM wanted)))
+  INSERT INTO @.endpoint (key, run_by) SELECT endpoint, $1 FROM wanted ORDER BY endpoint
+  ON CONFLICT (key) DO UPDATE SET run_by = excluded.run_by WHERE endpoint.run_by = $1
+    OR coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = endpoint.run_by), true)
+  RETURNING key`;
+
+export const REPLICAS = `
+  SELECT r.n, r.host, r.software, (extract(epoch FROM r.started_at) * 1000)::bigint,
+    (extract(epoch FROM r.until - clock_timestamp()) * 1000)::bigint,
+    (SELECT count(*) FROM @.task t WHERE t.run_by = r.n)
+  FROM @.replica r ORDER BY r.n`;
+
+interface Parts {
+  readonly reader: Reader;
+  readonly lease: Lease;
+  readonly hints: Hints;
+  readonly steps: StepWriter;
+  readonly writes: WriteQueue;
+  /** How long `settled` waits for other processes. */
+  readonly settleMs: number;
+}
+
+type OnTasks = (taskIds: readonly string[]) => void;
+
+/** The tasks of this process among those of all that use the database. */
+export class PostgresSharing implements Sharing {
+  readonly #parts: Parts;
+  readonly #own = new Set<string>();
+  readonly #onMailbox = new Set<OnTasks>();
+  readonly #onLost = new Set<OnTasks>();
+  /** The answers of other processes to this one's question whether they are settled. */
+  readonly #settling = new Map<string, (replica: number) => void>();
+  readonly #looks: NodeJS.Timeout;
+  /** Whether the answer to a claim was lost. */
+  #isUnsure = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    parts.lease.onReplaced = () => this.#lose([...this.#own]);
+    this.#looks = setInterval(() => {
+      void this.#lookForMail();
+      void this.#lookForLost();
+    }, LOOK_MS).unref();
+  }
+
+  isHeld(): boolean {
+    return this.#parts.lease.isHeld;
+  }
+
+  /** Whether this process works on the task. */
+  isOwn(taskId: string): boolean {
+    return this.#own.has(taskId);
+  }
+
+  /** Remembers who works on a task that this process has written. */
+  written({ taskId, before, after }: TaskChange): void {
+    const self = this.#parts.lease.replica;
+    if (after.runBy !== self) {
+      this.#own.delete(taskId);
+      return;
+    }
+    this.#own.add(taskId);
+    if (before.runBy !== self && before.runBy !== null) this.#tellLost(before.runBy, [taskId]);
+  }
+
+  receive(hint: Hint): void {
+    const { lease, hints, writes } = this.#parts;
+    if (hint.kind === "mailbox" && hint.replica === lease.replica) void this.#lookForMail();
+    if (hint.kind === "lost" && hint.replica === lease.replica)
+      void this.#lookForLost(hint.taskIds);
+    if (hint.kind === "settled") this.#settling.get(hint.id)?.(hint.replica);
+    if (hint.kind === "settle") {
+      const answer = { kind: "settled", id: hint.id, replica: lease.replica } as const;
+      void writes.settled().then(() => hints.send(answer));
+    }
+  }
+
+  async claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
+    const { replica, isUnbroken } = this.#parts.lease;
+    const own = this.#isUnsure ? [...this.#own].map(toText) : null;
+    const values = [replica, agentIds.map(toText), dueAt, limit, isUnbroken, own];
+    const rows = await this.#parts.reader.once(CLAIM, values).catch((error: unknown) => {
+      this.#isUnsure = true;
+      throw error;
+    });
+    this.#isUnsure = false;
+    return this.#claimed(rows);
+  }
+
+  async claimTask(taskId: string): Promise<ClaimedTask | undefined> {
+    const { replica, isUnbroken } = this.#parts.lease;
+    const values = [replica, toText(taskId), isUnbroken];
+    return this.#claimed(await this.#parts.reader.rows(CLAIM_TASK, values))[0];
+  }
+
+  async release(taskIds: readonly string[]): Promise<void> {
+    await this.#parts.reader.rows(RELEASE, [this.#parts.lease.replica, taskIds.map(toText)]);
+    this.#forget(taskIds);
+  }
+
+  async post(taskId: string, entry: NewMailboxEntry): Promise<PostResult> {
+    const { reader } = this.#parts;
+    const { kind, json, message } = entry;
+    const messageId = message === undefined ? null : toText(message.messageId);
+    const digest = message === undefined ? null : toText(message.digest);
+    const values = [toText(taskId), kind, json, messageId, digest, Date.now()];
+    for (;;) {
+      const [row] = await reader.once(POST, values).catch((error: unknown) => {
+        if (isTaken(error)) return [];
+        throw error;
+      });
+      if (row !== undefined) {
+        const [id, replica] = row as readonly [string, number | null];
+        if (replica === this.#parts.lease.replica) void this.#lookForMail();
+        else if (replica !== null) this.#parts.hints.send({ kind: "mailbox", replica });
+        return { kind: "posted", id };
+      }
+      const refusal = await this.#whyNotPosted(taskId, messageId);
+      if (refusal !== undefined) return refusal;
+    }
+  }
+
+  async mailbox(taskId: string): Promise<readonly MailboxEntry[]> {
+    const rows = await this.#parts.reader.rows(MAILBOX, [toText(taskId)]);
+    return (rows as readonly MailboxRow[]).map(([id, kind, json, messageId, digest]) => ({
+      id,
+      kind,
+      json,
+      ...(messageId !== null &&
+        digest !== null && {
+          message: { messageId: fromText(messageId), digest: fromText(digest) },
+        }),
+    }));
+  }
+
+  onMailbox(read: OnTasks): () => void {
+    const listener: OnTasks = (taskIds) => read(taskIds);
+    this.#onMailbox.add(listener);
+    return () => this.#onMailbox.delete(listener);
+  }
+
+  onLost(lost: OnTasks): () => void {
+    const listener: OnTasks = (taskIds) => lost(taskIds);
+    this.#onLost.add(listener);
+    return () => this.#onLost.delete(listener);
+  }
+
+  /** Asks the processes that live. One that does not answer in time is not waited for. */
+  async settled(): Promise<void> {
+    const { writes, hints, lease, settleMs } = this.#parts;
+    const others = (await this.replicas()).filter(({ isSelf, leaseMs }) => !isSelf && leaseMs > 0);
+    if (others.length > 0) {
+      const id = randomUUID();
+      const missing = new Set(others.map((other) => Number(other.id)));
+      const answered = new Promise<void>((resolve) => {
+        this.#settling.set(id, (replica) => {
+          missing.delete(replica);
+          if (missing.size === 0) resolve();
+        });
+      });
+      hints.send({ kind: "settle", id, replica: lease.replica });
+      await Promise.race([answered, sleep(settleMs)]);
+      this.#settling.delete(id);
+    }
+    await writes.settled();
+  }
+
+  async claimEndpoints(limit: number): Promise<readonly string[]> {
+    const rows = await this.#parts.reader.rows(CLAIM_ENDPOINTS, [this.#parts.lease.replica, limit]);
+    return rows.map(([key]) => fromText(key as string));
+  }
+
+  async replicas(): Promise<readonly Replica[]> {
+    const rows = (await this.#parts.reader.rows(REPLICAS)) as readonly ReplicaRow[];
+    return rows.map(([n, host, software, startedAt, leaseMs, running]) => ({
+      id: String(n),
+      host,
+      software,
+      startedAt,
+      leaseMs,
+      running,
+      isSelf: n === this.#parts.lease.replica,
+    }));
+  }
+
+  /** Gives up all tasks of this process, at its end. */
+  async close(): Promise<void> {
+    clearInterval(this.#looks);
+    const { reader, lease } = this.#parts;
+    // What cannot be given up now is claimed by others when the lease ends.
+    await reader.rows(LEAVE, [lease.replica]).catch(() => undefined);
+  }
+
+  #claimed(rows: Rows): readonly ClaimedTask[] {
+    const self = this.#parts.lease.replica;
+    const tasks = toRecords(rows).map((record, index) => {
+      const runBy = rows[index]!.at(-1) as number | null;
+      const reason = runBy === null ? "due" : runBy === RELEASED ? "released" : "gone";
+      return { runBy, task: { ...record, reason } satisfies ClaimedTask };
+    });
+    for (const { task } of tasks) {
+      this.#parts.steps.forget(task.taskId);
+      this.#own.add(task.taskId);
+    }
+    const lost = Map.groupBy(tasks, ({ runBy }) => runBy);
+    for (const [replica, some] of lost) {
+      if (replica === null || replica === self) continue;
+      this.#tellLost(
+        replica,
+        some.map(({ task }) => task.taskId),
+      );
+    }
+    return tasks.map(({ task }) => task);
+  }
+
+  #tellLost(replica: number, taskIds: readonly string[]): void {
+    if (replica === RELEASED) return;
+    this.#parts.hints.sendMany(taskIds, (some) => ({ kind: "lost", replica, taskIds: some }));
+  }
+
+  async #whyNotPosted(taskId: string, messageId: string | null): Promise<PostResult | undefined> {
+    const [row] = await this.#parts.reader.rows(WHY_NOT_POSTED, [toText(taskId), messageId]);
+    if (row === undefined) return { kind: "unknown" };
+    const [state, ended, takenBy, digest] = row as readonly [
+      number,
+      boolean,
+      string | null,
+      string | null,
+    ];
+    if (takenBy !== null && digest !== null) {
+      return { kind: "duplicate", taskId: fromText(takenBy), digest: fromText(digest) };
+    }
+    return ended ? { kind: "terminal", state: stateAt(state) } : undefined;
+  }
+
+  async #lookForMail(): Promise<void> {
+    if (this.#onMailbox.size === 0) return;
+    const { reader, lease } = this.#parts;
+    const rows = await reader.rows(MAILBOX_OF, [lease.replica]).catch(() => []);
+    const taskIds = rows.map(([taskId]) => fromText(taskId as string));
+    if (taskIds.length > 0) for (const read of this.#onMailbox) read(taskIds);
+  }
+
+  /** A hint may be old: the task may be this process's again. */
+  async #lookForLost(taskIds: readonly string[] = [...this.#own]): Promise<void> {
+    const { reader, lease, writes } = this.#parts;
+    const own = taskIds.filter((taskId) => this.#own.has(taskId) && !writes.hasWrite(taskId));
+    if (own.length === 0) return;
+    const rows = await reader.rows(LOST, [lease.replica, own.map(toText)]).catch(() => []);
+    const lost = rows.map(([taskId]) => fromText(taskId as string));
+    this.#lose(lost.filter((taskId) => this.#own.has(taskId) && !writes.hasWrite(taskId)));
+  }
+
+  #lose(taskIds: readonly string[]): void {
+    this.#forget(taskIds);
+    if (taskIds.length > 0) for (const lost of this.#onLost) lost(taskIds);
+  }
+
+  #forget(taskIds: readonly string[]): void {
+    for (const taskId of taskIds) {
+      this.#own.delete(taskId);
+      this.#parts.steps.forget(taskId);
+    }
+  }
+}
+
+type MailboxRow = readonly [
+  id: string,
+  kind: MailboxEntry["kind"],
+  json: string,
+  messageId: string | null,
+  digest: string | null,
+];
+
+type ReplicaRow = readonly [
+  n: number,
+  host: string,
+  software: string,
+  startedAt: number,
+  leaseMs: number,
+  running: number,
+];
+
+/** The same message was posted or sent at the same time, so nothing was written. */
+function isTaken(error: unknown): boolean {
+  return error instanceof StorageError && error.code === "23505";
+}
