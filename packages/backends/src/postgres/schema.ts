@@ -1,4 +1,4 @@
-import { TASK_STATES, type TaskState, isTerminal } from "@convoke/protocol";
+import { TASK_STATES, type TaskState } from "@convoke/protocol";
 import type { PushState } from "@convoke/engine";
 import type { Connection, Rows } from "./connection.ts";
 import { DatabaseError } from "./database-error.ts";
@@ -167,9 +167,6 @@ export function pushStateNumber(state: PushState): number {
 export function pushStateAt(number: number): PushState {
   return PUSH_STATES[number]!;
 }
-
-/** The numbers of the states in which a task has ended. */
-export const ENDED_STATES = TASK_STATES.filter(isTerminal).map(stateNumber).join(", ");
 
 /** Processes that migrate at the same time wait for each other; the second finds nothing to do. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtext('convoke.migrate'), hashtext($1))";
