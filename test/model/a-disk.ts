@@ -9,6 +9,8 @@ import type { Backend } from "@convoke/engine";
 /** What outlives a process. */
 export interface Disk {
   readonly backend: Backend;
+  /** Whether other processes can write to it, so that watchers may be called more often than needed. */
+  readonly isShared?: boolean;
   /** The process that used it is gone; another one opens it. */
   reopen(): Promise<void>;
   close(): Promise<void>;
@@ -29,7 +31,7 @@ export async function aSqliteDisk(): Promise<Disk> {
 
 /** A schema of a database server, which stays when its backend is closed. */
 export async function aPostgresDisk(url: string): Promise<Disk> {
-  return aDatabase(() => openPostgresBackend({ url }));
+  return Object.assign(await aDatabase(() => openPostgresBackend({ url })), { isShared: true });
 }
 
 async function aDatabase(

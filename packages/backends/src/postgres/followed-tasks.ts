@@ -20,7 +20,7 @@ interface Parts {
   readonly headOf: (taskId: string) => Seq | undefined;
 }
 
-export const HEADS = `
+const HEADS = `
   SELECT s.id, coalesce((SELECT p.last FROM @.segment p
     WHERE p.task = (SELECT t.n FROM @.task t WHERE t.task_id = s.id) ORDER BY p.first DESC LIMIT 1), 0)
   FROM unnest($1::text[]) AS s(id)`;

@@ -13,7 +13,7 @@ export interface LeaseSettings {
 }
 
 /** What the keeper reports: the number of this process among those that use the database. */
-export interface LeaseReport {
+interface LeaseReport {
   readonly replica: number;
 }
 
@@ -142,15 +142,15 @@ export class Lease {
   }
 }
 
-export const REGISTER = `
+const REGISTER = `
   INSERT INTO @.replica (until, host, software)
   VALUES (clock_timestamp() + make_interval(secs => $1), $2, $3) RETURNING n`;
 
-export const RENEW = `
+const RENEW = `
   UPDATE @.replica SET until = clock_timestamp() + make_interval(secs => $2) WHERE n = $1 RETURNING n`;
 
 /** Processes that ended long ago, and whose tasks were all claimed. */
-export const REMOVE_GONE = `
+const REMOVE_GONE = `
   DELETE FROM @.replica r WHERE r.until < clock_timestamp() - interval '1 hour'
     AND (SELECT t.n FROM @.task t WHERE t.run_by = r.n LIMIT 1) IS NULL`;
 

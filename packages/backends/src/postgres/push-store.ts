@@ -11,18 +11,18 @@ const SELECT_PUSH = `
   SELECT p.task_id, p.id, t.owner, p.config, p.generation, p.cursor, p.state, p.failing_since, p.problem
   FROM @.push p JOIN @.task t ON t.task_id = p.task_id`;
 
-export const PUT_PUSH = `
+const PUT_PUSH = `
   INSERT INTO @.push (task_id, id, config, endpoint, generation, cursor, state)
   SELECT t.task_id, $2, $3, $5, 1, $4, 0 FROM @.task t WHERE t.task_id = $1
   ON CONFLICT (task_id, id) DO UPDATE SET generation = push.generation + 1, config = excluded.config,
     endpoint = excluded.endpoint, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL
   RETURNING generation, (SELECT t.owner FROM @.task t WHERE t.task_id = $1)`;
 
-export const PROGRESS = `
+const PROGRESS = `
   UPDATE @.push SET cursor = $4, state = $5, failing_since = $6, problem = $7
   WHERE task_id = $1 AND id = $2 AND generation = $3 RETURNING id`;
 
-export const DELETE_PUSH = "DELETE FROM @.push WHERE task_id = $1 AND id = $2 RETURNING id";
+const DELETE_PUSH = "DELETE FROM @.push WHERE task_id = $1 AND id = $2 RETURNING id";
 
 /** The push configs of all tasks. */
 export class PostgresPushStore implements PushStore {

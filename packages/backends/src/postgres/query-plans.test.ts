@@ -50,8 +50,15 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "counts by owner= state=",
   "pruned_context by owner= context=",
   "pruned_context by at<",
-  // One row for each shard.
+  "task by run_by=",
+  "task by wake_at<=",
+  "replica by n=",
+  "endpoint by key=",
+  "endpoint by run_by=",
+  // One row for each shard, and for each process.
   "ended_count by all rows",
+  "replica by all rows",
+  "replica by all of replica_pkey",
 ]);
 
 describe("with a million stored tasks as with a thousand,", () => {
@@ -60,6 +67,8 @@ describe("with a million stored tasks as with a thousand,", () => {
     await writeAll(backend);
 
     expect(await growing(url, statements())).toEqual([
+      // The endpoints of all active pushes.
+      "push by all of push_endpoint",
       // Retention stops at the first task that may stay.
       "task by all of task_ended",
       // Whether a context has a task left: the first one is enough.
@@ -125,6 +134,23 @@ async function writeAll(backend: Backend): Promise<void> {
   await retention.forgetMessages(1, 1);
   await retention.forgetContexts(1, 1);
   await retention.compact("t", { seq: 1, json: "{}" });
+  const { sharing } = backend;
+  await sharing?.claim({ agentIds: ["a"], dueAt: 9, limit: 9 });
+  await sharing?.claimTask("t");
+  await sharing?.post("t", {
+    kind: "message",
+    json: "{}",
+    message: { messageId: "n", digest: "d" },
+  });
+  await sharing?.post("t", {
+    kind: "message",
+    json: "{}",
+    message: { messageId: "n", digest: "d" },
+  });
+  await sharing?.mailbox("t");
+  await sharing?.release(["t"]);
+  await sharing?.claimEndpoints(9);
+  await sharing?.replicas();
 }
 
 async function readAll(backend: Backend): Promise<void> {

@@ -32,7 +32,7 @@ import { toText } from "./text.ts";
 const SEGMENTS = 256;
 
 /** The segment that contains the event after `$2`, and those that follow it. */
-export const SEGMENTS_AFTER = `
+const SEGMENTS_AFTER = `
   SELECT s.first, s.last, s.body FROM @.segment s
   WHERE s.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) AND s.first >= coalesce(
     (SELECT p.first FROM @.segment p WHERE p.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1)

@@ -17,7 +17,7 @@ const NOT_PUSHED =
  * Both criteria apply to the oldest tasks first: by their age, and by their rank among more than
  * `$2`. The log goes with the task; the ids of its messages and of its context stay.
  */
-export const PRUNE = `
+const PRUNE = `
   WITH lock AS MATERIALIZED (SELECT ${LOCK} AS is_held),
   surplus AS MATERIALIZED (
     SELECT greatest(0, (SELECT coalesce(sum(tasks), 0) FROM @.ended_count) - $2::bigint)::bigint AS tasks),
@@ -51,23 +51,23 @@ export const PRUNE = `
     ON CONFLICT (owner, context) DO UPDATE SET at = greatest(pruned_context.at, excluded.at))
   SELECT task_id FROM removed`;
 
-export const FORGET_MESSAGES = `
+const FORGET_MESSAGES = `
   WITH old AS MATERIALIZED (
     SELECT key FROM @.message WHERE task IS NULL AND at < $1 ORDER BY at LIMIT $2)
   DELETE FROM @.message m USING old WHERE m.key = old.key RETURNING 1`;
 
-export const FORGET_CONTEXTS = `
+const FORGET_CONTEXTS = `
   WITH old AS MATERIALIZED (
     SELECT owner, context FROM @.pruned_context WHERE at < $1 ORDER BY at LIMIT $2)
   DELETE FROM @.pruned_context c USING old WHERE c.owner = old.owner AND c.context = old.context
   RETURNING 1`;
 
-export const SEGMENTS = `
+const SEGMENTS = `
   SELECT s.first, s.body FROM @.segment s
   WHERE s.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) ORDER BY s.first`;
 
 /** Replaces the segments of a log with one for each event that is kept. */
-export const COMPACT = `
+const COMPACT = `
   WITH whole AS MATERIALIZED (
     SELECT t.n, t.epoch FROM @.task t
     WHERE t.task_id = $1 AND t.ended

@@ -1,4 +1,4 @@
-import { TASK_STATES, type TaskState, isTerminal } from "@convoke/protocol";
+import { TASK_STATES, type TaskState } from "@convoke/protocol";
 import type { PushState } from "@convoke/engine";
 import type { Connection, Rows } from "./connection.ts";
 import { DatabaseError } from "./database-error.ts";
@@ -168,21 +168,18 @@ export function pushStateAt(number: number): PushState {
   return PUSH_STATES[number]!;
 }
 
-/** The numbers of the states in which a task has ended. */
-export const ENDED_STATES = TASK_STATES.filter(isTerminal).map(stateNumber).join(", ");
-
 /** Processes that migrate at the same time wait for each other; the second finds nothing to do. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtext('convoke.migrate'), hashtext($1))";
 
 /** Creates the schema, or applies its missing migrations. Rejects if a newer version made it. */
 export async function migrate(connection: Connection, schema: string): Promise<void> {
-  const stored = await storedVersion((text) => connection.rows(text));
+  const stored = await storedVersion((...query) => connection.rows(...query), schema);
   if (stored > MIGRATIONS.length) throw DatabaseError.newer(schema, stored, MIGRATIONS.length);
   if (stored === MIGRATIONS.length) return;
   await connection.transaction(async (run) => {
     await run("SET LOCAL lock_timeout = '10s'");
     await run(LOCK, [schema]);
-    const version = await storedVersion(run);
+    const version = await storedVersion(run, schema);
     if (version === 0) {
       await run("CREATE SCHEMA IF NOT EXISTS @");
       await run("CREATE TABLE @.meta (key text PRIMARY KEY, value text NOT NULL)");
@@ -196,10 +193,19 @@ const SET_VERSION = `
   INSERT INTO @.meta (key, value) VALUES ('schema_version', $1)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 
-/** The version of the stored schema; 0 if there is none. */
-async function storedVersion(run: (text: string) => Promise<Rows>): Promise<number> {
-  const [found] = await run("SELECT to_regclass('@.meta') IS NOT NULL");
-  if (found?.[0] !== true) return 0;
+/**
+ * The version of the stored schema; 0 if there is none. The table is looked up in the catalog, because
+ * `to_regclass` may remember that it did not exist before the lock was waited for.
+ */
+async function storedVersion(
+  run: (text: string, values?: readonly unknown[]) => Promise<Rows>,
+  schema: string,
+): Promise<number> {
+  const found = await run(
+    "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'meta'",
+    [schema],
+  );
+  if (found.length === 0) return 0;
   const [row] = await run("SELECT value FROM @.meta WHERE key = 'schema_version'");
   return Number(row?.[0] ?? 0);
 }

@@ -14,7 +14,7 @@ const HEAD =
   "coalesce((SELECT p.last FROM @.segment p WHERE p.task = s.n ORDER BY p.first DESC LIMIT 1), 0)";
 
 /** Appends events to tasks that do not change otherwise. A task that is not as assumed is left out. */
-export const APPEND = `
+const APPEND = `
   INSERT INTO @.segment (task, first, last, epoch, body)
   SELECT s.n, s.first, s.last, s.epoch, s.body
   FROM json_to_recordset($1::json) AS s(n bigint, first int, last int, epoch int, body text)
@@ -85,7 +85,7 @@ export const NOT_AS_ASSUMED = "22012";
  * Creates tasks: all, or none if one exists already or its message or context does not allow it. The
  * number of a task starts with the day, see `schema.ts`; 2^38 tasks fit after it.
  */
-export const CREATE = `
+const CREATE = `
   WITH s AS MATERIALIZED (
     SELECT (floor(extract(epoch FROM now()) / 86400)::bigint << 38) + nextval('@.task_n') AS n, r.*
     FROM json_to_recordset($1::json) AS r(${COLUMNS}, owner text, context text, agent text,
@@ -107,7 +107,7 @@ export const CREATE = `
  * Changes tasks: all, or none if one is not as assumed. `IS NOT TRUE` keeps Postgres from walking the
  * index of all unfinished tasks.
  */
-export const CHANGE = `
+const CHANGE = `
   WITH r AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS r(n bigint, old_epoch int, old_state smallint,
       old_listed boolean, head int, ${COLUMNS})),
@@ -126,7 +126,7 @@ export const CHANGE = `
  * Removes what was posted to tasks that have ended, and frees the ids of its messages. A statement of
  * its own, because the one that ends a task may have waited for a post, which it does not see.
  */
-export const CLEAR = `
+const CLEAR = `
   WITH ended AS MATERIALIZED (
     SELECT t.n FROM unnest($1::bigint[]) AS s(n)
     CROSS JOIN LATERAL (SELECT n FROM @.task WHERE n = s.n AND ended LIMIT 1) t),

@@ -281,24 +281,24 @@ function hasEvents(rows: readonly SegmentRow[], after: Seq, events: readonly str
 }
 
 /** `LIMIT` keeps each lookup a lookup by the index. */
-export const FACTS = `
+const FACTS = `
   SELECT t.task_id, t.n, t.owner, t.epoch, t.state, t.status_at, t.listed, t.wake_at, t.run_by,
     coalesce((SELECT p.last FROM @.segment p WHERE p.task = t.n ORDER BY p.first DESC LIMIT 1), 0)
   FROM unnest($1::text[]) AS s(id)
   CROSS JOIN LATERAL (SELECT * FROM @.task WHERE task_id = s.id LIMIT 1) t`;
 
-export const MESSAGES = `
+const MESSAGES = `
   SELECT m.key, m.task_id, m.digest, m.entry::text FROM unnest($1::uuid[]) AS s(key)
   CROSS JOIN LATERAL (SELECT * FROM @.message WHERE key = s.key LIMIT 1) m`;
 
 /** The positions of contexts from which all listed tasks were removed. */
-export const FORGOTTEN = `
+const FORGOTTEN = `
   SELECT s.place FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS s(owner, context, place)
   WHERE (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context) IS NOT NULL
     AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed LIMIT 1) IS NULL`;
 
 /** The segments that contain events after `$2`, up to `$3`. */
-export const EVENTS = `
+const EVENTS = `
   SELECT first, body FROM @.segment
   WHERE task = $1 AND first <= $3 AND first >= coalesce(
     (SELECT p.first FROM @.segment p WHERE p.task = $1 AND p.first <= $2 + 1 ORDER BY p.first DESC LIMIT 1), 0)

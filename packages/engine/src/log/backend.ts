@@ -32,7 +32,11 @@ export interface Backend {
     maxLength?: number,
   ): Promise<readonly StoredEvent[]>;
 
-  /** Calls `wake` with the newest sequence after each commit to the task. Returns a function that stops it. */
+  /**
+   * Calls `wake` with the newest sequence after each commit to the task. A storage that processes
+   * share may join commits of others, and may call it once more with a sequence that is stored already.
+   * Returns a function that stops it.
+   */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
 
   /**

@@ -66,7 +66,7 @@ export function idsOf(tasks: readonly ClaimedTask[]): readonly string[] {
 }
 
 /** Long enough for a process that hears nothing and looks by itself, on a busy machine. */
-export const EVENTUALLY = { timeout: 20_000, interval: 20 };
+const EVENTUALLY = { timeout: 20_000, interval: 20 };
 
 /** Waits until the values are these. */
 export async function eventually(values: () => unknown, wanted: unknown): Promise<void> {
