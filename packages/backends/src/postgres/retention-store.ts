@@ -32,23 +32,26 @@ const PRUNE = `
     ) both_criteria ORDER BY status_at, n LIMIT $3),
   removed AS (
     DELETE FROM @.task t USING old WHERE t.n = old.n AND (SELECT is_held FROM lock)
-    RETURNING t.n, t.task_id, t.owner, t.context, t.state, t.listed, t.status_at),
+    RETURNING t.n, t.task_id, t.owner, t.context, coalesce(t.agent_id, '') AS agent_id, t.state,
+      t.listed, t.status_at),
   segments AS (DELETE FROM @.segment s USING removed WHERE s.task = removed.n),
   snapshots AS (DELETE FROM @.snapshot s USING removed WHERE s.task = removed.n),
   entries AS (DELETE FROM @.mailbox b USING removed WHERE b.task = removed.n),
   pushes AS (DELETE FROM @.push p USING removed WHERE p.task_id = removed.task_id),
   messages AS (UPDATE @.message m SET task = NULL FROM removed WHERE m.task = removed.n),
   counted AS (
-    INSERT INTO @.counts (owner, state, shard, tasks)
-    SELECT owner, state, $4, -count(*) FROM removed WHERE listed GROUP BY owner, state ORDER BY owner, state
-    ON CONFLICT (owner, state, shard) DO UPDATE SET tasks = counts.tasks + excluded.tasks),
+    INSERT INTO @.counts (owner, agent_id, state, shard, tasks)
+    SELECT owner, agent_id, state, $4, -count(*) FROM removed WHERE listed
+    GROUP BY owner, agent_id, state ORDER BY owner, agent_id, state
+    ON CONFLICT (owner, agent_id, state, shard) DO UPDATE SET tasks = counts.tasks + excluded.tasks),
   ended AS (
     INSERT INTO @.ended_count (shard, tasks) SELECT $4, -count(*) FROM removed HAVING count(*) > 0
     ON CONFLICT (shard) DO UPDATE SET tasks = ended_count.tasks + excluded.tasks),
   contexts AS (
-    INSERT INTO @.pruned_context (owner, context, at)
-    SELECT owner, context, max(status_at) FROM removed WHERE listed GROUP BY owner, context ORDER BY owner, context
-    ON CONFLICT (owner, context) DO UPDATE SET at = greatest(pruned_context.at, excluded.at))
+    INSERT INTO @.pruned_context (owner, context, agent_id, at)
+    SELECT owner, context, agent_id, max(status_at) FROM removed WHERE listed
+    GROUP BY owner, context, agent_id ORDER BY owner, context, agent_id
+    ON CONFLICT (owner, context, agent_id) DO UPDATE SET at = greatest(pruned_context.at, excluded.at))
   SELECT task_id FROM removed`;
 
 const FORGET_MESSAGES = `
@@ -58,12 +61,13 @@ const FORGET_MESSAGES = `
 
 const FORGET_CONTEXTS = `
   WITH old AS MATERIALIZED (
-    SELECT owner, context FROM @.pruned_context WHERE at < $1 ORDER BY at LIMIT $2)
-  DELETE FROM @.pruned_context c USING old WHERE c.owner = old.owner AND c.context = old.context
+    SELECT owner, context, agent_id FROM @.pruned_context WHERE at < $1 ORDER BY at LIMIT $2)
+  DELETE FROM @.pruned_context c USING old
+  WHERE c.owner = old.owner AND c.context = old.context AND c.agent_id = old.agent_id
   RETURNING 1`;
 
 const SEGMENTS = `
-  SELECT s.first, s.body FROM @.segment s
+  SELECT s.first, s.at, s.body FROM @.segment s
   WHERE s.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) ORDER BY s.first`;
 
 /** Replaces the segments of a log with one for each event that is kept. */
@@ -74,13 +78,13 @@ const COMPACT = `
       AND (SELECT p.id FROM @.push p WHERE p.task_id = t.task_id AND p.state <> 1 LIMIT 1) IS NULL
       AND coalesce((SELECT p.last FROM @.segment p WHERE p.task = t.n ORDER BY p.first DESC LIMIT 1), 0) = $2
     FOR UPDATE),
-  kept AS MATERIALIZED (SELECT * FROM json_to_recordset($4::json) AS k(seq int, body text)),
+  kept AS MATERIALIZED (SELECT * FROM json_to_recordset($4::json) AS k(seq int, at bigint, body text)),
   dropped AS (
     DELETE FROM @.segment s USING whole
     WHERE s.task = whole.n AND s.first <> ALL (ARRAY(SELECT seq FROM kept))),
   rewritten AS (
-    INSERT INTO @.segment (task, first, last, epoch, body)
-    SELECT whole.n, kept.seq, kept.seq, whole.epoch, kept.body FROM whole CROSS JOIN kept
+    INSERT INTO @.segment (task, first, last, epoch, at, body)
+    SELECT whole.n, kept.seq, kept.seq, whole.epoch, kept.at, kept.body FROM whole CROSS JOIN kept
     ON CONFLICT (task, first) DO UPDATE SET last = excluded.last, body = excluded.body),
   snapped AS (
     INSERT INTO @.snapshot (task, seq, json) SELECT n, $2, $3 FROM whole
@@ -132,9 +136,9 @@ export class PostgresRetentionStore implements RetentionStore {
     const seqs = new Set(keep).add(seq);
     return this.#parts.writes.write(async (connection) => {
       const segments = await connection.rows(SEGMENTS, [toText(taskId)]);
-      const kept = (segments as readonly SegmentRow[]).flatMap(([first, body]) =>
+      const kept = (segments as readonly SegmentRow[]).flatMap(([first, at, body]) =>
         unpackLines(body).flatMap((line, index) =>
-          seqs.has(first + index) ? [{ seq: first + index, body: line }] : [],
+          seqs.has(first + index) ? [{ seq: first + index, at, body: line }] : [],
         ),
       );
       const values = [toText(taskId), seq, json, JSON.stringify(kept)];
@@ -155,7 +159,7 @@ export class PostgresRetentionStore implements RetentionStore {
   }
 }
 
-type SegmentRow = readonly [first: Seq, body: string];
+type SegmentRow = readonly [first: Seq, at: number, body: string];
 
 /** A time or a number that may be infinite. */
 function toBigint(value: number): number {

@@ -18,7 +18,9 @@ import { DatabaseError } from "./database-error.ts";
  * - Texts have `COLLATE "C"`: ids sort by bytes.
  * - `task_in_context` says that there is a context, which is always true, so that only queries that
  *   name one use it.
- * - `message.key` is a hash of owner and message id. `task` is null once the task was removed.
+ * - Each agent has its own message ids and contexts. `counts` and `pruned_context` have an empty text
+ *   for tasks without an agent id, because a primary key cannot be null.
+ * - `message.key` is a hash of owner, agent and message id. `task` is null once the task was removed.
  *   `entry` is the mailbox entry that contains the message, until a step handles it.
  * - `counts` and `ended_count` are kept in shards, so that replicas do not wait for each other's
  *   commits because of a row that all of them update.
@@ -55,6 +57,7 @@ const MIGRATIONS: readonly string[] = [
   ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
   CREATE UNIQUE INDEX task_by_id ON @.task (task_id);
   CREATE INDEX task_by_state ON @.task (owner, state, status_at, task_id) WHERE listed;
+  CREATE INDEX task_by_agent ON @.task (owner, agent_id, state, status_at, task_id) WHERE listed;
   CREATE INDEX task_in_context ON @.task (owner, context, created_at, task_id)
     WHERE listed AND context IS NOT NULL;
   CREATE INDEX task_unfinished ON @.task (task_id) WHERE NOT ended;
@@ -68,6 +71,7 @@ const MIGRATIONS: readonly string[] = [
     first int NOT NULL,
     last int NOT NULL,
     epoch int NOT NULL,
+    at bigint NOT NULL,
     body text NOT NULL,
     PRIMARY KEY (task, first)
   ) PARTITION BY RANGE (task);
@@ -117,18 +121,20 @@ const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE @.counts (
     owner text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
     state smallint NOT NULL,
     shard smallint NOT NULL,
     tasks bigint NOT NULL,
-    PRIMARY KEY (owner, state, shard)
+    PRIMARY KEY (owner, agent_id, state, shard)
   ) WITH (fillfactor = 50);
   CREATE TABLE @.ended_count (shard smallint PRIMARY KEY, tasks bigint NOT NULL) WITH (fillfactor = 50);
 
   CREATE TABLE @.pruned_context (
     owner text COLLATE "C" NOT NULL,
     context text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
     at bigint NOT NULL,
-    PRIMARY KEY (owner, context)
+    PRIMARY KEY (owner, context, agent_id)
   );
   CREATE INDEX pruned_context_by_time ON @.pruned_context (at);
   `,

@@ -54,7 +54,7 @@ export const LEAVE = `
  */
 export const POST = `
   WITH task AS MATERIALIZED (
-    SELECT t.n, t.run_by, substr(encode(sha256(convert_to(t.owner || E'\\n' || $4, 'UTF8')), 'hex'), 1, 32)::uuid AS key
+    SELECT t.n, t.run_by, substr(encode(sha256(convert_to(t.owner || E'\\n' || coalesce(t.agent_id, '') || E'\\n' || $4, 'UTF8')), 'hex'), 1, 32)::uuid AS key
     FROM @.task t WHERE t.task_id = $1 AND NOT t.ended FOR SHARE),
   posted AS (
     INSERT INTO @.mailbox (task, kind, json, message_id, digest)
@@ -68,7 +68,7 @@ export const POST = `
 
 export const WHY_NOT_POSTED = `
   SELECT t.state, t.ended, m.task_id, m.digest FROM (
-    SELECT t.state, t.ended, substr(encode(sha256(convert_to(t.owner || E'\\n' || $2, 'UTF8')), 'hex'), 1, 32)::uuid AS key
+    SELECT t.state, t.ended, substr(encode(sha256(convert_to(t.owner || E'\\n' || coalesce(t.agent_id, '') || E'\\n' || $2, 'UTF8')), 'hex'), 1, 32)::uuid AS key
     FROM @.task t WHERE t.task_id = $1) t
   LEFT JOIN @.message m ON m.key = t.key`;
 

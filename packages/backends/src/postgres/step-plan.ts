@@ -14,6 +14,8 @@ import { toText } from "./text.ts";
 export interface TaskFacts {
   readonly n: number;
   readonly owner: string;
+  /** `null` if the task has none. */
+  readonly agentId: string | null;
   readonly epoch: number;
   readonly state: TaskState;
   readonly statusAt: number;
@@ -99,8 +101,8 @@ export function planSteps(
       continue;
     }
     const stored = draft?.after ?? known.task(taskId);
-    const owner = create?.owner ?? stored?.owner;
-    const key = step.message && owner !== undefined ? messageKey(owner, step.message) : undefined;
+    const scope = scopeOf(create) ?? stored;
+    const key = step.message && scope && messageKey(scope, step.message);
     const found = key === undefined ? undefined : (taken.get(key) ?? known.taken(key, step));
     try {
       if (step.events.some((event) => event.includes("\n"))) throw notOneLine(taskId);
@@ -218,15 +220,26 @@ class Draft implements TaskChange {
 }
 
 function newTask({ create, epoch, state, statusAt, listed }: CommitStep): TaskFacts {
-  const { owner } = create!;
-  return { n: 0, owner, epoch, state, statusAt, listed, wakeAt: null, runBy: null, head: 0 };
+  const { owner, agentId = null } = create!;
+  const none = { n: 0, wakeAt: null, runBy: null, head: 0 };
+  return { ...none, owner, agentId, epoch, state, statusAt, listed };
 }
 
 /** Half of a cryptographic hash, so that callers cannot choose ids that collide. `POST` computes the same. */
-export function messageKey(owner: string, { messageId }: { readonly messageId: string }): string {
-  return hash("sha256", toText(`${owner}\n${messageId}`), "hex").slice(0, 32);
+export function messageKey(
+  { owner, agentId }: IdScope,
+  { messageId }: { readonly messageId: string },
+): string {
+  return hash("sha256", toText(`${owner}\n${agentId ?? ""}\n${messageId}`), "hex").slice(0, 32);
 }
 
-export function contextKey({ owner, contextId }: NewTask): string {
-  return `${owner}\n${contextId}`;
+/** Within what a message id is unique: each agent has its own. */
+export type IdScope = Pick<TaskFacts, "owner" | "agentId">;
+
+export function scopeOf(create: NewTask | undefined): IdScope | undefined {
+  return create && { owner: create.owner, agentId: create.agentId ?? null };
+}
+
+export function contextKey({ owner, agentId = "", contextId }: NewTask): string {
+  return `${owner}\n${agentId}\n${contextId}`;
 }

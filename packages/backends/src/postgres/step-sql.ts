@@ -13,10 +13,13 @@ import { toText } from "./text.ts";
 const HEAD =
   "coalesce((SELECT p.last FROM @.segment p WHERE p.task = s.n ORDER BY p.first DESC LIMIT 1), 0)";
 
+/** When a commit is made. */
+const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
 /** Appends events to tasks that do not change otherwise. A task that is not as assumed is left out. */
 const APPEND = `
-  INSERT INTO @.segment (task, first, last, epoch, body)
-  SELECT s.n, s.first, s.last, s.epoch, s.body
+  INSERT INTO @.segment (task, first, last, epoch, at, body)
+  SELECT s.n, s.first, s.last, s.epoch, ${NOW}, s.body
   FROM json_to_recordset($1::json) AS s(n bigint, first int, last int, epoch int, body text)
   WHERE (SELECT t.epoch FROM @.task t WHERE t.n = s.n AND NOT t.ended) = s.epoch
     AND ${HEAD} = s.first - 1
@@ -42,8 +45,8 @@ const HAS_NEW_MESSAGES = `
  */
 const TOGETHER = `
   appended AS (
-    INSERT INTO @.segment (task, first, last, epoch, body)
-    SELECT n, first, last, epoch, body FROM done WHERE body IS NOT NULL),
+    INSERT INTO @.segment (task, first, last, epoch, at, body)
+    SELECT n, first, last, epoch, ${NOW}, body FROM done WHERE body IS NOT NULL),
   accepted AS (
     INSERT INTO @.message (key, task_id, digest, at, task)
     SELECT m.key, done.id, m.digest, m.at, done.n
@@ -65,11 +68,13 @@ const TOGETHER = `
     ON CONFLICT (task_id, id) DO UPDATE SET generation = push.generation + 1,
       config = excluded.config, endpoint = excluded.endpoint, cursor = excluded.cursor, state = 0, failing_since = NULL, problem = NULL),
   counted AS (
-    INSERT INTO @.counts (owner, state, shard, tasks)
-    SELECT c.owner, c.state, $2, sum(c.change)
-    FROM done CROSS JOIN LATERAL json_to_recordset(done.counts) AS c(owner text, state smallint, change int)
-    GROUP BY c.owner, c.state HAVING sum(c.change) <> 0 ORDER BY c.owner, c.state
-    ON CONFLICT (owner, state, shard) DO UPDATE SET tasks = counts.tasks + excluded.tasks),
+    INSERT INTO @.counts (owner, agent_id, state, shard, tasks)
+    SELECT c.owner, c.agent_id, c.state, $2, sum(c.change)
+    FROM done CROSS JOIN LATERAL json_to_recordset(done.counts)
+      AS c(owner text, agent_id text, state smallint, change int)
+    GROUP BY c.owner, c.agent_id, c.state HAVING sum(c.change) <> 0
+    ORDER BY c.owner, c.agent_id, c.state
+    ON CONFLICT (owner, agent_id, state, shard) DO UPDATE SET tasks = counts.tasks + excluded.tasks),
   ended AS (
     INSERT INTO @.ended_count (shard, tasks)
     SELECT $2, count(*) FROM done WHERE done.ended HAVING count(*) > 0
@@ -96,8 +101,10 @@ const CREATE = `
     SELECT n, id, owner, context, agent, agent_id, epoch, state, status_at, created_at,
       listed, ended, wake_at, run_by
     FROM s WHERE ${HAS_NEW_MESSAGES} AND NOT (s.unless_forgotten
-      AND (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context) IS NOT NULL
-      AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed LIMIT 1) IS NULL)
+      AND (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context
+        AND p.agent_id = coalesce(s.agent_id, '')) IS NOT NULL
+      AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed
+        AND t.agent_id IS NOT DISTINCT FROM s.agent_id LIMIT 1) IS NULL)
     ON CONFLICT (task_id) DO NOTHING
     RETURNING n),
   done AS (SELECT s.* FROM s JOIN created ON created.n = s.n),
@@ -221,11 +228,11 @@ function row(change: TaskChange): object {
 
 /** How the numbers of listed tasks change. */
 function counts({ create, before, after }: TaskChange): readonly object[] {
-  const owner = toText(after.owner);
+  const counted = { owner: toText(after.owner), agent_id: toText(after.agentId ?? "") };
   return [
     ...(create === undefined && before.listed
-      ? [{ owner, state: stateNumber(before.state), change: -1 }]
+      ? [{ ...counted, state: stateNumber(before.state), change: -1 }]
       : []),
-    ...(after.listed ? [{ owner, state: stateNumber(after.state), change: 1 }] : []),
+    ...(after.listed ? [{ ...counted, state: stateNumber(after.state), change: 1 }] : []),
   ];
 }

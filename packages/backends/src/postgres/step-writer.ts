@@ -6,6 +6,7 @@ import type { Connection, Rows } from "./connection.ts";
 import { sqlState, toFailure } from "./database-error.ts";
 import { stateAt } from "./schema.ts";
 import {
+  type IdScope,
   type Knowledge,
   type StepPlan,
   type TaskChange,
@@ -13,6 +14,7 @@ import {
   contextKey,
   messageKey,
   planSteps,
+  scopeOf,
 } from "./step-plan.ts";
 import { NOT_AS_ASSUMED, toStatements } from "./step-sql.ts";
 import { fromText, toText } from "./text.ts";
@@ -164,8 +166,8 @@ export class StepWriter {
 class ReadFacts implements Knowledge {
   readonly #cache: TaskCache<TaskFacts>;
   readonly #connection: Connection;
-  /** The owners for whom the batch creates a task, of which one will succeed. */
-  readonly #owners = new Map<string, readonly string[]>();
+  /** The owners and agents for whom the batch creates a task, of which one will succeed. */
+  readonly #scopes = new Map<string, readonly IdScope[]>();
   readonly #fresh = new Set<CommitStep>();
   readonly #taken = new Map<string, TakenMessage & { readonly entry: string | null }>();
   readonly #forgotten = new Set<string>();
@@ -175,8 +177,8 @@ class ReadFacts implements Knowledge {
     this.#cache = cache;
     this.#connection = connection;
     for (const { taskId, create } of steps) {
-      if (create === undefined) continue;
-      this.#owners.set(taskId, [...(this.#owners.get(taskId) ?? []), create.owner]);
+      const scope = scopeOf(create);
+      if (scope !== undefined) this.#scopes.set(taskId, [...this.#scopesOf(taskId), scope]);
     }
   }
 
@@ -230,9 +232,9 @@ class ReadFacts implements Knowledge {
 
   async #readMessages(steps: readonly CommitStep[]): Promise<void> {
     const keys = steps.flatMap(({ taskId, create, message }) => {
-      const owner = create?.owner ?? this.#cache.get(taskId)?.owner;
-      const owners = owner === undefined ? (this.#owners.get(taskId) ?? []) : [owner];
-      return message === undefined ? [] : owners.map((one) => messageKey(one, message));
+      const scope = scopeOf(create) ?? this.#cache.get(taskId);
+      const scopes = scope === undefined ? this.#scopesOf(taskId) : [scope];
+      return message === undefined ? [] : scopes.map((one) => messageKey(one, message));
     });
     if (keys.length === 0) return;
     for (const key of keys) this.#taken.delete(key);
@@ -243,13 +245,18 @@ class ReadFacts implements Knowledge {
     }
   }
 
+  #scopesOf(taskId: string): readonly IdScope[] {
+    return this.#scopes.get(taskId) ?? [];
+  }
+
   async #readContexts(steps: readonly CommitStep[]): Promise<void> {
     const tasks = steps.flatMap(({ create }) => (create?.unlessForgotten === true ? [create] : []));
     if (tasks.length === 0) return;
     for (const task of tasks) this.#forgotten.delete(contextKey(task));
     const owners = tasks.map(({ owner }) => toText(owner));
     const contexts = tasks.map(({ contextId }) => toText(contextId));
-    const rows = await this.#connection.rows(FORGOTTEN, [owners, contexts]);
+    const agents = tasks.map(({ agentId = "" }) => toText(agentId));
+    const rows = await this.#connection.rows(FORGOTTEN, [owners, contexts, agents]);
     for (const [place] of rows) this.#forgotten.add(contextKey(tasks[Number(place) - 1]!));
   }
 
@@ -282,7 +289,7 @@ function hasEvents(rows: readonly SegmentRow[], after: Seq, events: readonly str
 
 /** `LIMIT` keeps each lookup a lookup by the index. */
 const FACTS = `
-  SELECT t.task_id, t.n, t.owner, t.epoch, t.state, t.status_at, t.listed, t.wake_at, t.run_by,
+  SELECT t.task_id, t.n, t.owner, t.agent_id, t.epoch, t.state, t.status_at, t.listed, t.wake_at, t.run_by,
     coalesce((SELECT p.last FROM @.segment p WHERE p.task = t.n ORDER BY p.first DESC LIMIT 1), 0)
   FROM unnest($1::text[]) AS s(id)
   CROSS JOIN LATERAL (SELECT * FROM @.task WHERE task_id = s.id LIMIT 1) t`;
@@ -293,9 +300,11 @@ const MESSAGES = `
 
 /** The positions of contexts from which all listed tasks were removed. */
 const FORGOTTEN = `
-  SELECT s.place FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS s(owner, context, place)
-  WHERE (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context) IS NOT NULL
-    AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed LIMIT 1) IS NULL`;
+  SELECT s.place FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS s(owner, context, agent_id, place)
+  WHERE (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context
+      AND p.agent_id = s.agent_id) IS NOT NULL
+    AND (SELECT t.n FROM @.task t WHERE t.owner = s.owner AND t.context = s.context AND t.listed
+      AND coalesce(t.agent_id, '') = s.agent_id LIMIT 1) IS NULL`;
 
 /** The segments that contain events after `$2`, up to `$3`. */
 const EVENTS = `
@@ -311,6 +320,7 @@ type FactsRow = readonly [
   taskId: string,
   n: number,
   owner: string,
+  agentId: string | null,
   epoch: number,
   state: number,
   statusAt: number,
@@ -325,9 +335,9 @@ type MessageRow = readonly [key: string, taskId: string, digest: string, entry: 
 type SegmentRow = readonly [first: Seq, body: string];
 
 function toFacts(row: FactsRow): TaskFacts {
-  const [, n, owner, epoch, state, statusAt, listed, wakeAt, runBy, head] = row;
-  const task = { n, owner: fromText(owner), epoch, state: stateAt(state), statusAt, listed };
-  return { ...task, wakeAt, runBy, head };
+  const [, n, owner, agentId, epoch, state, statusAt, listed, wakeAt, runBy, head] = row;
+  const scope = { owner: fromText(owner), agentId: agentId === null ? null : fromText(agentId) };
+  return { ...scope, n, epoch, state: stateAt(state), statusAt, listed, wakeAt, runBy, head };
 }
 
 /** Nothing was written: a task was not as assumed, or another transaction was there first. */

@@ -24,6 +24,8 @@ export const GET = `
   SELECT ${RECORD}, s.seq, s.json FROM @.task t LEFT JOIN @.snapshot s ON s.task = t.n
   WHERE t.task_id = $1`;
 
+export const RECORD_BY_ID = `${SELECT_RECORD} WHERE t.task_id = $1`;
+
 /** Ended tasks that still have their full log, oldest first. */
 export const COMPACTABLE = `${SELECT_RECORD}
   WHERE t.ended AND NOT t.compacted AND t.status_at < $1
@@ -33,12 +35,22 @@ export const COMPACTABLE = `${SELECT_RECORD}
 /** Sorts after every task id. */
 const AFTER_ALL_IDS = "\u{10FFFF}";
 
-export function ofContextSql({ owner, contextId, before, limit }: ContextQuery): Statement {
+/** The earlier tasks of a context, which is small enough to filter them by agent. */
+export function ofContextSql(query: ContextQuery): Statement {
+  const { owner, contextId, agentId, before, limit } = query;
+  const ofAgent = agentId === undefined ? "" : "AND t.agent_id = $6";
   return {
     text: `${SELECT_RECORD}
-      WHERE t.owner = $1 AND t.context = $2 AND t.listed AND (t.created_at, t.task_id) < ($3, $4)
+      WHERE t.owner = $1 AND t.context = $2 AND t.listed AND (t.created_at, t.task_id) < ($3, $4) ${ofAgent}
       ORDER BY t.created_at DESC, t.task_id DESC LIMIT $5`,
-    values: [toText(owner), toText(contextId), before.createdAt, toText(before.taskId), limit],
+    values: [
+      toText(owner),
+      toText(contextId),
+      before.createdAt,
+      toText(before.taskId),
+      limit,
+      ...(agentId === undefined ? [] : [toText(agentId)]),
+    ],
   };
 }
 
@@ -67,17 +79,17 @@ export function wakingSql(limit: number, after?: WakePosition): Statement {
 }
 
 /** Tasks whose status changed after a time: along the list index of each state, or among one context. */
-export function changedSql({ owner, contextId, at }: ChangedQuery): Statement {
-  const changed = "t.owner = $1 AND t.listed AND t.created_at <= $2";
-  if (contextId !== undefined) {
-    const text = `${SELECT_RECORD} WHERE ${changed} AND t.status_at + 0 > $2 AND t.context = $3`;
-    return { text, values: [toText(owner), at, toText(contextId)] };
-  }
-  return {
-    text: `SELECT ${RECORD} FROM ${EACH_STATE} CROSS JOIN LATERAL (SELECT * FROM @.task t
-      WHERE ${changed} AND t.status_at > $2 AND t.state = each.state OFFSET 0) t`,
-    values: [toText(owner), at],
-  };
+export function changedSql({ owner, contextId, agentId, at }: ChangedQuery): Statement {
+  const values: unknown[] = [toText(owner), at];
+  const value = (of: string): string => `$${values.push(toText(of))}`;
+  const ofAgent = agentId === undefined ? "" : ` AND t.agent_id = ${value(agentId)}`;
+  const changed = `t.owner = $1 AND t.listed AND t.created_at <= $2${ofAgent}`;
+  const text =
+    contextId === undefined
+      ? `SELECT ${RECORD} FROM ${EACH_STATE} CROSS JOIN LATERAL (SELECT * FROM @.task t
+          WHERE ${changed} AND t.status_at > $2 AND t.state = each.state OFFSET 0) t`
+      : `${SELECT_RECORD} WHERE ${changed} AND t.status_at + 0 > $2 AND t.context = ${value(contextId)}`;
+  return { text, values };
 }
 
 /** A lookup for each state uses the index of states up to the time. */
@@ -120,11 +132,15 @@ export function pageSql(query: TaskQuery): Statement {
 export function countSql(query: TaskQuery): Statement {
   const values: unknown[] = [];
   const value = (of: unknown): string => `$${values.push(of)}`;
-  const { owner, contextId, state, since } = query;
+  const { owner, contextId, agentId, state, since } = query;
   if (contextId === undefined && since === undefined) {
-    const ofState = state === undefined ? "" : `AND state = ${stateNumber(state)}`;
-    const text = `SELECT coalesce(sum(tasks), 0)::bigint FROM @.counts WHERE owner = $1 ${ofState}`;
-    return { text, values: [toText(owner)] };
+    const filters = [
+      `owner = ${value(toText(owner))}`,
+      ...(agentId === undefined ? [] : [`agent_id = ${value(toText(agentId))}`]),
+      ...(state === undefined ? [] : [`state = ${stateNumber(state)}`]),
+    ].join(" AND ");
+    const text = `SELECT coalesce(sum(tasks), 0)::bigint FROM @.counts WHERE ${filters}`;
+    return { text, values };
   }
   const { until: _, ...whole } = query;
   const count = `SELECT count(*) AS tasks FROM @.task t WHERE ${matching(whole, value)}`;
@@ -135,9 +151,10 @@ export function countSql(query: TaskQuery): Statement {
 }
 
 function matching(query: TaskQuery, value: (of: unknown) => string): string {
-  const { owner, contextId, state, since, until } = query;
+  const { owner, contextId, agentId, state, since, until } = query;
   return [
     `t.listed AND t.owner = ${value(toText(owner))}`,
+    ...(agentId === undefined ? [] : [`t.agent_id = ${value(toText(agentId))}`]),
     ...(contextId === undefined ? [] : [`t.context = ${value(toText(contextId))}`]),
     ...(state === undefined ? [] : [`t.state = ${stateNumber(state)}`]),
     ...(since === undefined ? [] : [`${statusAt(query)} >= ${value(since)}`]),

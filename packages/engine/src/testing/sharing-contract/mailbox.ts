@@ -40,7 +40,7 @@ export function describeMailbox(open: OpenStorage): void {
         const together = await Promise.all([b, c].map(({ sharing: s }) => s.post("t1", entry)));
 
         expect(together.map(({ kind }) => kind).toSorted()).toEqual(["duplicate", "posted"]);
-        expect(await b.commit(aCreation("t2", { message }))).toMatchObject(duplicate);
+        expect(await b.commit(aRun("t2", { message }))).toMatchObject(duplicate);
         const sent = { ...entry, message: { messageId: "m0", digest: "x" } };
         expect(await b.sharing.post("t1", sent)).toEqual({ ...duplicate, digest: "d0" });
         expect(await a.sharing.mailbox("t1")).toHaveLength(1);
@@ -58,7 +58,7 @@ export function describeMailbox(open: OpenStorage): void {
         expect(await a.sharing.mailbox("t1")).toEqual([]);
         expect(await b.sharing.post("t1", entry)).toEqual({ kind: "terminal", state: "failed" });
         expect(await b.sharing.post("none", entry)).toEqual({ kind: "unknown" });
-        expect(await b.commit(aCreation("t2", { message }))).toMatchObject({ kind: "committed" });
+        expect(await b.commit(aRun("t2", { message }))).toMatchObject({ kind: "committed" });
       }),
     );
 
