@@ -127,6 +127,12 @@ export class Lease {
     return LeaseTimes.now() < this.#times.heldUntil;
   }
 
+  /** The same without a gap since a time by `performance.now()`. In a gap, others may have claimed some. */
+  isHeldSince(since: number): boolean {
+    const ago = performance.now() - since;
+    return this.isHeld && this.#times.unbrokenSince <= LeaseTimes.now() - ago;
+  }
+
   /**
    * Whether this process may take over tasks of others. After the database was away, all leases are
    * over; each process waits until all that live have had the time to renew theirs.

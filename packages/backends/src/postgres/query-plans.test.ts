@@ -175,6 +175,7 @@ const OF_ANN = { owner: "ann", limit: 9 };
 /** Each query of the index; a new one does not compile until it is added here. */
 const TASK_READS: Readonly<Record<keyof TaskIndex, (tasks: TaskIndex) => Promise<unknown>>> = {
   get: (tasks) => tasks.get("t"),
+  record: (tasks) => tasks.record("t"),
   list: (tasks) => Promise.all(lists().map((query) => tasks.list(query))),
   ofContext: (tasks) =>
     tasks.ofContext({ ...OF_ANN, contextId: "c", before: { createdAt: 9, taskId: "t" } }),

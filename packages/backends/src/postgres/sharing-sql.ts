@@ -42,11 +42,14 @@ export const RELEASE = `
     CROSS JOIN LATERAL (SELECT n FROM @.task WHERE task_id = s.id AND run_by = $1 LIMIT 1) t)
   UPDATE @.task t SET run_by = ${RELEASED} FROM released WHERE t.n = released.n`;
 
-/** Gives up everything that a process has, and the process itself. */
+/**
+ * Gives up everything that a process has. The process itself stays in the list until its tasks are
+ * claimed: one that it claimed at the last moment must not belong to nobody.
+ */
 export const LEAVE = `
   WITH tasks AS (UPDATE @.task SET run_by = ${RELEASED} WHERE run_by = $1),
   endpoints AS (DELETE FROM @.endpoint WHERE run_by = $1)
-  DELETE FROM @.replica WHERE n = $1`;
+  UPDATE @.replica SET until = clock_timestamp() WHERE n = $1`;
 
 /**
  * Stores an entry together with the id of its message. The lock on the task makes a step that ends

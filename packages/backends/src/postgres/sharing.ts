@@ -70,8 +70,8 @@ export class PostgresSharing implements Sharing {
     }, LOOK_MS).unref();
   }
 
-  isHeld(): boolean {
-    return this.#parts.lease.isHeld;
+  isHeld(since = performance.now()): boolean {
+    return this.#parts.lease.isHeldSince(since);
   }
 
   /** Whether this process works on the task. */

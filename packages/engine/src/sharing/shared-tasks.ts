@@ -62,9 +62,10 @@ export class SharedTasks implements SharingRules {
 
   async forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded> {
     const { taskId } = live.writer;
+    const at = performance.now();
     const claimed = await this.#sharing.claimTask(taskId);
     if (claimed !== undefined) {
-      await this.#takeOver(claimed);
+      await this.#takeOver(claimed, at);
       return { kind: "claimed" };
     }
     const posted = await this.#sharing.post(taskId, entry);
@@ -96,8 +97,9 @@ export class SharedTasks implements SharingRules {
     try {
       const agentIds = Array.from(this.#engine.agents, ({ id }) => id);
       const dueAt = this.#engine.now() - GRACE_MS;
+      const at = performance.now();
       const claimed = await this.#sharing.claim({ agentIds, dueAt, limit: MAX_CLAIMS });
-      await Promise.all(claimed.map((task) => this.#takeOver(task)));
+      await Promise.all(claimed.map((task) => this.#takeOver(task, at)));
       hasMore = claimed.length === MAX_CLAIMS;
     } catch (error) {
       this.#engine.logger.warn("tasks could not be claimed, trying again", { error });
@@ -107,13 +109,19 @@ export class SharedTasks implements SharingRules {
     this.#timer = setTimeout(() => void this.#claimAll(), pauseMs).unref();
   }
 
-  async #takeOver(claimed: ClaimedTask): Promise<void> {
+  async #takeOver(claimed: ClaimedTask, at: number): Promise<void> {
     const { taskId, reason } = claimed;
     this.#engine.metrics.count("tasksClaimed", [reason]);
-    const entries = await this.#sharing.mailbox(taskId);
-    const cancels = entries.filter(({ kind }) => kind === "cancel").map(({ id }) => id);
-    await takeOverClaimed(this.#engine, claimed, { queue: this.#queue, cancels });
-    if (entries.length > cancels.length) this.#empty(taskId);
+    try {
+      const entries = await this.#sharing.mailbox(taskId);
+      const cancels = entries.filter(({ kind }) => kind === "cancel").map(({ id }) => id);
+      await takeOverClaimed(this.#engine, claimed, { at, queue: this.#queue, cancels });
+      if (entries.length > cancels.length) this.#empty(taskId);
+    } catch (error) {
+      this.#engine.logger.warn("a task could not be taken over, trying again", { taskId, error });
+      // Otherwise nobody would work on it while this process lives.
+      await this.#engine.keepTrying({ taskId }, () => this.#sharing.release([taskId]));
+    }
   }
 
   #lost(taskId: string): void {
