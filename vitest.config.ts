@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { defaultServerConditions } from "vite";
@@ -8,6 +10,9 @@ import { RequirementRecord } from "./test/requirements/requirement-record.ts";
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
   new URL("node_modules/.cache/compile", import.meta.url),
 );
+
+// Where the tests of this run start their database server, if one of them needs it.
+process.env["CONVOKE_TEST_DATABASE"] ??= join(tmpdir(), `convoke-database-${process.pid}`);
 
 /**
  * Tests run on the live sources: no build comes before them. Node does not know the condition
@@ -80,6 +85,7 @@ export default defineConfig({
         },
       },
     ],
+    globalSetup: "test/harness/stop-postgres.ts",
     reporters: ["default", new NotRun(), new RequirementRecord()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
     maxWorkers: 6,

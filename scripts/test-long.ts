@@ -11,6 +11,7 @@ const LONG_FORMS = [
   "loop",
   "tree",
   "push",
+  "cluster",
   "model",
   "resume",
   "coder",

@@ -1,12 +1,14 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, globSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /** A program that npm does not install and some tests need. */
 interface SystemProgram {
-  /** The variable with its path. */
+  /** The variable with its path, or with the folder that contains it. */
   readonly variable: string;
   /** Its possible names on PATH, the likeliest first. */
   readonly commands: readonly string[];
+  /** Where its package installs it if that is not on PATH, as a pattern. */
+  readonly folders?: string;
   /** The Debian and Ubuntu package that contains it. */
   readonly debian: string;
 }
@@ -25,6 +27,13 @@ export const SYSTEM_PROGRAMS = {
   git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
   /** Runs the example of a program that is an agent. */
   python: { variable: "PYTHON_PATH", commands: ["python3"], debian: "python3" },
+  /** Starts a database server, with the other programs of its folder. */
+  postgres: {
+    variable: "CONVOKE_POSTGRES",
+    commands: ["initdb"],
+    folders: "/usr/lib/postgresql/*/bin",
+    debian: "postgresql",
+  },
   /** Searches files. The coding agent uses it if it is there, under the same variable. */
   ripgrep: { variable: "CONVOKE_RG", commands: ["rg"], debian: "ripgrep" },
   /** Runs a command in a pseudo-terminal. */
@@ -44,15 +53,17 @@ export const NEEDS = "needs ";
 
 /** The path of the program, or `undefined` if it is not installed. */
 export function findProgram(name: ProgramName, env = process.env): string | undefined {
-  const { variable, commands } = SYSTEM_PROGRAMS[name];
+  const { variable, commands, folders }: SystemProgram = SYSTEM_PROGRAMS[name];
   const told = env[variable];
   if (told !== undefined && told !== "") {
-    if (isProgram(told)) return told;
+    const path = [told, ...commands.map((command) => join(told, command))].find(isProgram);
+    if (path !== undefined) return path;
     throw new Error(`${variable} must be the path of ${name}: ${told} is no program`);
   }
-  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  const onPath = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  const installed = folders === undefined ? [] : globSync(folders).toSorted().toReversed();
   return commands
-    .flatMap((command) => folders.map((folder) => join(folder, command)))
+    .flatMap((command) => [...onPath, ...installed].map((folder) => join(folder, command)))
     .find(isProgram);
 }
 

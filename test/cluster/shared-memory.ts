@@ -28,6 +28,8 @@ export class SharedMemory {
   readonly runBy = new Map<string, number>();
   readonly mailbox = new Map<string, MailboxEntry[]>();
   readonly replicas: SharedBackend[] = [];
+  /** The replica that delivers to each endpoint. */
+  readonly endpoints = new Map<string, number>();
   /** Whether replicas hear of each other's commits and mailbox entries at once. */
   hasHints = true;
   #entries = 0;
@@ -75,12 +77,22 @@ export class SharedBackend implements Backend {
   readonly #watchers = new Watchers();
   readonly #onMailbox = new Set<(taskIds: readonly string[]) => void>();
   readonly #onLost = new Set<(taskIds: readonly string[]) => void>();
-  /** False after a crash, or while the process is paused for longer than its lease. */
-  isAlive = true;
+  #isAlive = true;
+  #heldSince = performance.now();
 
   constructor(shared: SharedMemory, n: number) {
     this.#shared = shared;
     this.#n = n;
+  }
+
+  /** False after a crash, or while the process is paused for longer than its lease. */
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  set isAlive(isAlive: boolean) {
+    if (isAlive && !this.#isAlive) this.#heldSince = performance.now();
+    this.#isAlive = isAlive;
   }
 
   get tasks(): Backend["tasks"] {
@@ -152,7 +164,7 @@ export class SharedBackend implements Backend {
   }
 
   readonly sharing: Sharing = {
-    isHeld: () => this.isAlive,
+    isHeld: (since = performance.now()) => this.isAlive && this.#heldSince <= since,
     claim: (query) => this.#claim(query),
     claimTask: async (taskId) => {
       const task = await this.tasks.get(taskId);
@@ -184,7 +196,16 @@ export class SharedBackend implements Backend {
       }
     },
     settled: async () => {},
-    claimEndpoints: async () => [],
+    claimEndpoints: async () => {
+      const { endpoints, replicas } = this.#shared;
+      for (const { config } of await this.pushes.list({ state: "active", limit: 1000 })) {
+        const { origin, pathname } = new URL((JSON.parse(config) as { url: string }).url);
+        const by = endpoints.get(origin + pathname);
+        const isFree = by === undefined || !replicas[by - 1]!.isAlive;
+        if (isFree) endpoints.set(origin + pathname, this.#n);
+      }
+      return [...endpoints].filter(([, by]) => by === this.#n).map(([key]) => key);
+    },
     replicas: async () =>
       this.#shared.replicas.map((replica, index) => ({
         id: `${index + 1}`,

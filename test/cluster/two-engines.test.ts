@@ -13,6 +13,7 @@ import {
 import { type AgentDefinition, defineAgent } from "convoke";
 import { describe, expect, onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
+import { Webhook } from "../push/a-webhook.ts";
 import { verifies } from "../verifies.ts";
 import { type SharedBackend, SharedMemory } from "./shared-memory.ts";
 
@@ -58,9 +59,14 @@ class TestReplica {
     return { engine, agent, caller: CALLER, version: "1.0", ...NO_CONTEXT } as const;
   }
 
-  send(text: string, more: Partial<Message> = {}, blocking = true): Promise<Task> {
+  send(
+    text: string,
+    more: Partial<Message> = {},
+    blocking = true,
+    pushConfig?: { readonly url: string },
+  ): Promise<Task> {
     const message = { ...userMessage(randomUUID(), text), ...more };
-    const request = { message, blocking } as Parameters<typeof sendMessage>[0];
+    const request = { message, blocking, pushConfig } as Parameters<typeof sendMessage>[0];
     return sendMessage(request, this.call) as Promise<Task>;
   }
 
@@ -388,4 +394,31 @@ describe.each([
     const refusal = (): Promise<unknown> => b.send("go").then(() => "none", String);
     await expect.poll(refusal, { timeout: 10_000, interval: 300 }).toContain("openTasks");
   });
+
+  verifies(
+    "G12",
+    "deliver each notification once, in order, and one goes on for the other",
+    async () => {
+      const webhook = await Webhook.start();
+      const shared = aShared();
+      const agent: Partial<AgentDefinition> = { run: async ({ ask }) => String(await ask("?")) };
+      const options = { push: { allow: ["127.0.0.1"] } };
+      const a = await TestReplica.start(shared, agent, options);
+      const b = await TestReplica.start(shared, agent, options);
+      const { id: taskId } = await a.send("go", {}, true, { url: webhook.url });
+      const states = (): readonly string[] =>
+        webhook.bodies.map(
+          (body) => JSON.stringify(body).match(/"state":"([A-Z_a-z-]+)"/)?.[1] ?? "",
+        );
+      await expect.poll(() => states().at(-1), { timeout: 10_000 }).toMatch(/input.required/i);
+
+      a.crash();
+      await b.send("yes", { taskId });
+
+      await expect.poll(() => states().at(-1), { timeout: 10_000 }).toMatch(/completed/i);
+      const ids = webhook.arrivals.map(({ headers }) => headers["webhook-id"]);
+      expect(ids).toEqual([...new Set(ids)]);
+      expect(webhook.places).toEqual(webhook.places.toSorted((one, other) => one - other));
+    },
+  );
 });

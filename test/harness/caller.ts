@@ -27,6 +27,11 @@ class RefusedError extends Error {
   }
 }
 
+/** The server cannot answer now: it stops, or its storage does not answer. */
+class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
+}
+
 /** The task has already ended. */
 const NOT_CANCELABLE = -32002;
 
@@ -76,7 +81,8 @@ export class Caller {
       for await (const event of this.#frames(response)) {
         if (isLast(event)) return event.status.state;
       }
-      throw new Error(`the stream of ${this.messageId} ended without a last event`);
+      // A server that stops ends its streams, so that clients reconnect.
+      throw new UnavailableError(`the stream of ${this.messageId} ended without a last event`);
     });
   }
 
@@ -131,16 +137,22 @@ export class Caller {
       try {
         return await attempt(url);
       } catch (error) {
-        if (!isConnectionLoss(error)) throw error;
+        const isUnavailable = error instanceof UnavailableError;
+        if (!isUnavailable && !isConnectionLoss(error)) throw error;
         this.losses++;
         await sleep(RETRY_MS);
       }
     }
   }
 
-  #post(url: string, method: string, params: object, lastEventId?: string): Promise<Response> {
+  async #post(
+    url: string,
+    method: string,
+    params: object,
+    lastEventId?: string,
+  ): Promise<Response> {
     const id = ++this.#requests;
-    return fetch(url, {
+    const response = await fetch(url, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -148,6 +160,8 @@ export class Caller {
       },
       body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
     });
+    if (response.status === 503) throw new UnavailableError(await response.text());
+    return response;
   }
 
   async *#frames(response: Response): AsyncGenerator<AgentEvent> {

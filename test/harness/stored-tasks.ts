@@ -1,6 +1,6 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { AgentEvent } from "@convoke/protocol";
-import type { TaskRecord } from "@convoke/engine";
+import type { Backend, TaskRecord } from "@convoke/engine";
 import type { LoggedEvent } from "./task-log.ts";
 
 /** One stored task with its whole log. */
@@ -13,7 +13,11 @@ const PAGE = 1000;
 
 /** Every task in a data folder. No server may be using the folder. */
 export async function readStoredTasks(folder: string): Promise<readonly StoredTask[]> {
-  const backend = await openSqliteBackend({ folder });
+  return readAllTasks(await openSqliteBackend({ folder }));
+}
+
+/** Every task of a storage, which is closed. */
+export async function readAllTasks(backend: Backend): Promise<readonly StoredTask[]> {
   try {
     const query = { owner: "anonymous", limit: 1_000_000 };
     const { records } = await backend.tasks.list(query);

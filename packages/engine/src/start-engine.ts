@@ -90,10 +90,11 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
       push,
       recovered,
       async close({ drainMs = 0, beforeClose } = {}) {
+        await shared?.stop();
         await engine.drain(drainMs);
         const running = engine.tasks.running();
         engine.close();
-        await shared?.close(running);
+        await shared?.release(running);
         push?.close();
         await retention.close();
         await beforeClose?.();

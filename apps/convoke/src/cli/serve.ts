@@ -9,6 +9,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
     "The address to listen on; any other than loopback requires authentication (127.0.0.1)",
   PUBLIC_URL: "The public address of the server, for its card",
   CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke/<agent id>)',
+  DATABASE_URL: "A Postgres database for tasks, which any number of servers share",
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_API_KEYS: "File with the API keys of callers; create one with convoke keys create",
   CONVOKE_JWT_ISSUER: "URL of the issuer whose tokens callers may send (OpenID Connect)",
@@ -54,6 +55,11 @@ export const SERVE_OPTIONS: Command["options"] = {
     value: "<folder>",
     help: 'The folder for tasks, or "memory" (CONVOKE_DATA, .convoke/<agent id> or .convoke/host)',
   },
+  database: {
+    type: "string",
+    value: "<address>",
+    help: "A Postgres database for tasks, which any number of servers share (DATABASE_URL)",
+  },
   config: {
     type: "string",
     value: "<file>",
@@ -70,6 +76,7 @@ export const serveCommand: Command = {
     "convoke serve agent.ts --port 4000",
     "convoke serve agent.ts --data /var/lib/my-agent",
     "convoke serve greeter.ts poet.ts",
+    "convoke serve agent.ts --database postgres://convoke@db/convoke",
     "convoke serve agents/",
     'convoke serve --process "gemini --acp"',
     "CONVOKE_TOKEN=secret BIND_HOST=0.0.0.0 convoke serve agent.ts",
@@ -109,7 +116,13 @@ async function serve(context: CommandContext): Promise<number> {
 
 /** The options of a server on the command line. */
 export function readServeOptions({ io, text }: CommandContext): Omit<ServeRequest, "files"> {
-  return { port: text("port"), data: text("data"), config: text("config"), io };
+  return {
+    port: text("port"),
+    data: text("data"),
+    database: text("database"),
+    config: text("config"),
+    io,
+  };
 }
 
 /** Runs a server. If it cannot start, the reason is printed. Returns the exit code. */

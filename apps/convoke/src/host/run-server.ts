@@ -23,6 +23,8 @@ export interface ServeRequest {
   readonly processes?: readonly string[];
   readonly port: string | undefined;
   readonly data: string | undefined;
+  /** The address of a database that holds the tasks. */
+  readonly database: string | undefined;
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
@@ -41,10 +43,10 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { files, processes = [], port, data, io, handover } = request;
+  const { files, processes = [], port, data, database, io, handover } = request;
   loadEnvFile();
   const command = handover === undefined ? "serve" : "dev";
-  const flags = { command, files, processes, port, data, started: io.started } as const;
+  const flags = { command, files, processes, port, data, database, started: io.started } as const;
   const config = await loadConfig(request.config);
   const settings = readSettings(flags, io.env, config);
   const open = (): Promise<AgentCatalog | undefined> =>
@@ -54,7 +56,8 @@ export async function runServer(request: ServeRequest): Promise<void> {
   // Operators may have changed agents until the server that runs an older version has stopped.
   if (handover !== undefined) catalog = await open();
   const agent = catalog?.agents ?? (await loadAgents(files));
-  const left = Array.isArray(agent) && settings.data === undefined ? earlierData(agent) : [];
+  const isDefault = settings.data === undefined && settings.database === undefined;
+  const left = Array.isArray(agent) && isDefault ? earlierData(agent) : [];
   const server = await startServer({ agent, catalog, settings, flags, io });
   handover?.listening(server.port);
   const isReload = handover?.isReload === true;
@@ -63,6 +66,7 @@ export async function runServer(request: ServeRequest): Promise<void> {
     program: io.started.program,
     isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
+    database: settings.database,
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
   io.stdout(isReload ? reloaded(server) : banner(facts));
@@ -162,19 +166,31 @@ function reloaded({ agents }: AgentServer): string {
   return `${names.join(", ")} ${names.length === 1 ? "is" : "are"} reloaded.\n`;
 }
 
+function folderText(path: string | undefined): string {
+  return path === undefined ? "in memory, lost when the server stops" : `${path} (SQLite)`;
+}
+
+/** Without the user and the password. */
+function databaseText(database: string): string {
+  const { host, pathname, searchParams } = new URL(database);
+  const schema = searchParams.get("schema");
+  return `Postgres at ${host}${pathname}${schema === null ? "" : `, schema ${schema}`}`;
+}
+
 /** The text that is printed when the server is ready: its address and what to try next. */
 function banner(facts: {
   readonly server: AgentServer;
   readonly program: string;
   readonly isDemo: boolean;
   readonly isSeveral: boolean;
+  readonly database: string | undefined;
   readonly needsToken: boolean;
 }): string {
-  const { server, program, isDemo, isSeveral, needsToken } = facts;
+  const { server, program, isDemo, isSeveral, database, needsToken } = facts;
   const { url, folder, recovered } = server;
   const base = url.replace(/\/$/, "");
   const path = folder === undefined ? undefined : fromHere(folder);
-  const where = path === undefined ? "in memory, lost when the server stops" : `${path} (SQLite)`;
+  const where = database === undefined ? folderText(path) : databaseText(database);
   // CONVOKE_TOKEN is sent only to this machine and to CONVOKE_URL.
   const place = isLoopback(url) ? "" : `CONVOKE_URL=${base} `;
   const token = needsToken ? `CONVOKE_TOKEN=… ${place}` : "";

@@ -17,7 +17,7 @@ import {
 } from "@convoke/server";
 import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "@convoke/engine";
 
-type StorageOptions = Pick<AgentDataOptions, "data" | "onFatal" | "source">;
+type StorageOptions = Pick<AgentDataOptions, "data" | "database" | "onFatal" | "source">;
 
 /** How to serve agents. Every option has a default that suits local development. */
 export interface ServeAgentOptions
@@ -42,15 +42,15 @@ export async function serve(
   agent: Agent | readonly Agent[],
   options: ServeAgentOptions = {},
 ): Promise<AgentServer> {
-  const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, onFatal, source, logger, tracing: rest.tracing };
+  const { data, database, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  const storage = { data, database, onFatal, source, logger, tracing: rest.tracing };
   let folder: string | undefined;
   const server = await serveOn(agent, {
     port: 3000,
     host: "127.0.0.1",
     ...rest,
     logger,
-    retention: retentionFor(data, rest.retention),
+    retention: retentionFor(database === undefined ? data : undefined, rest.retention),
     openBackend: async ({ port }, metrics) => {
       const opened = await openStorage(agent, { ...storage, metrics, holder: { port } });
       folder = opened.folder;
@@ -89,12 +89,12 @@ export async function mount(
   agent: Agent | readonly Agent[],
   options: MountAgentOptions = {},
 ): Promise<Mounted> {
-  const { data, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, onFatal, source, logger, tracing: rest.tracing };
+  const { data, database, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  const storage = { data, database, onFatal, source, logger, tracing: rest.tracing };
   const mounted = await mountOn(agent, {
     ...rest,
     logger,
-    retention: retentionFor(data, rest.retention),
+    retention: retentionFor(database === undefined ? data : undefined, rest.retention),
     openBackend: (metrics) => openStorage(agent, { ...storage, metrics }),
   });
   return registered(agent, mounted);

@@ -39,6 +39,8 @@ export interface ServeSettings {
   readonly host: string;
   /** Absent for the agent's own folder in `.convoke`. */
   readonly data?: string;
+  /** The address of a database that holds the tasks instead of the folder. */
+  readonly database?: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
@@ -77,6 +79,7 @@ export function readSettings(
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
   const host = env["BIND_HOST"] || "127.0.0.1";
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
+  const database = readDatabase(flags, env);
   const settings = {
     ...own,
     port:
@@ -110,6 +113,7 @@ export function readSettings(
     ...readExtendedCard(env["CONVOKE_EXTENDED_CARD"]),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(data !== undefined && { data }),
+    ...(database !== undefined && { database }),
     idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
     ...(auth.length > 0 && { auth }),
     ...(publicUrl !== undefined && { publicUrl }),
@@ -118,6 +122,18 @@ export function readSettings(
   const isOpen = settings.auth === undefined && own.authenticate === undefined && !allowAnonymous;
   if (isOpen && !isLoopbackHost(host)) throw openToTheWorld(host, flags);
   return settings;
+}
+
+/** `--data` on the command line is for this server alone, and comes before an address for all. */
+function readDatabase(flags: ServeFlags, env: Environment): string | undefined {
+  const isFolder = flags.data !== undefined && flags.database === undefined;
+  const given = flags.database ?? (isFolder ? undefined : env["DATABASE_URL"] || undefined);
+  if (given === undefined) return undefined;
+  const name = flags.database === undefined ? "DATABASE_URL" : "--database";
+  if (/^postgres(?:ql)?:\/\/[^/]/.test(given) && URL.canParse(given)) return given;
+  throw new StartError(
+    `${name} must be the address of a Postgres database, as in postgres://user@host/database.`,
+  );
 }
 
 /** The settings of the configuration that are about the server. */

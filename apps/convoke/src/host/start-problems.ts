@@ -16,6 +16,7 @@ export interface ServeFlags {
   readonly processes?: readonly string[];
   readonly port?: string | undefined;
   readonly data?: string | undefined;
+  readonly database?: string | undefined;
   /** How the program was started, for hints. */
   readonly started?: Invocation | undefined;
 }
@@ -55,6 +56,9 @@ export function explainStart(
 ): StartError {
   if (error instanceof StartError) return error;
   if (error instanceof DataFolderError) return new StartError(error.message);
+  if (error instanceof Error && error.name === "DatabaseError") {
+    return new StartError(`${error.message}.`);
+  }
   if (error instanceof KeyFileError) return new StartError(`API keys: ${error.message}.`);
   if (error instanceof ModelError) {
     return new StartError(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);

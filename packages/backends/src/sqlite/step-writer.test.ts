@@ -4,37 +4,8 @@ import { ContextWriter, MessageWriter } from "./id-writers.ts";
 import { PushWriter } from "./push-table.ts";
 import { migrate } from "./schema.ts";
 import { TaskCounts } from "./task-counts.ts";
-import { type CachedTask, StepWriter, TaskCache } from "./step-writer.ts";
+import { StepWriter } from "./step-writer.ts";
 import type { SentStep } from "./thread-messages.ts";
-
-test("recently used entries stay, others are dropped, and the size is bounded", () => {
-  const cache = new TaskCache(10);
-  cache.keep("often", aTask(0));
-  cache.keep("once", aTask(1));
-
-  for (let n = 2; n < 100; n += 1) {
-    cache.keep(`t${n}`, aTask(n));
-    expect(cache.get("often")?.n).toBe(0);
-  }
-
-  expect(cache.get("once")).toBeUndefined();
-  const kept = Array.from({ length: 100 }, (_, n) => cache.get(`t${n}`)).filter(
-    (task) => task !== undefined,
-  );
-  expect(kept.length).toBeLessThanOrEqual(20);
-});
-
-test("a dropped entry is gone, however recently it was used", () => {
-  const cache = new TaskCache(2);
-  for (const [n, taskId] of ["old", "young", "youngest"].entries()) cache.keep(taskId, aTask(n));
-
-  cache.drop("old");
-  cache.drop("youngest");
-
-  expect(cache.get("old")).toBeUndefined();
-  expect(cache.get("youngest")).toBeUndefined();
-  expect(cache.get("young")?.n).toBe(1);
-});
 
 const append: SentStep = {
   taskId: "t1",
@@ -103,21 +74,5 @@ function openWriter() {
       writer.flush();
     },
     touched: () => db.prepare("SELECT * FROM touched ORDER BY rowid").all(),
-  };
-}
-
-function aTask(n: number): CachedTask {
-  return {
-    n,
-    owner: "ann",
-    agentId: null,
-    epoch: 1,
-    state: "working",
-    statusAt: 0,
-    listed: true,
-    head: 0,
-    written: 0,
-    snapshotSeq: 0,
-    wakeAt: null,
   };
 }

@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Seq } from "@convoke/engine";
 import { type StateRules, checkCommit, notOneLine, wakeAtAfter } from "@convoke/engine/backend";
-import { unpackLines } from "./front-coding.ts";
+import { unpackLines } from "../common/front-coding.ts";
+import { TaskCache } from "../common/task-cache.ts";
 import type { ContextWriter, IdScope, MessageWriter } from "./id-writers.ts";
 import type { PushWriter } from "./push-table.ts";
 import type { TaskCounts } from "./task-counts.ts";
@@ -17,7 +18,7 @@ interface Parts extends Pick<WriterSettings, "terminal" | "followers"> {
 
 /** Checks and writes steps. Used in the writer thread, within a transaction. */
 export class StepWriter {
-  readonly #cache = new TaskCache();
+  readonly #cache = new TaskCache<CachedTask>();
   #appended: CachedTask[] = [];
   readonly #rules: StateRules;
   readonly #messages: MessageWriter;
@@ -236,7 +237,7 @@ function hasLines(text: string, count: number): boolean {
 }
 
 /** A task in the cache of the writer, which saves a query for each step. */
-export interface CachedTask {
+interface CachedTask {
   readonly n: number;
   readonly owner: string;
   /** `null` if the task has none. */
@@ -252,45 +253,4 @@ export interface CachedTask {
   /** The joined events of the open transaction after `written`, which become one segment. */
   unwritten?: string | undefined;
   written: Seq;
-}
-
-/**
- * A bounded cache of recently written tasks. It has two generations instead of an
- * exact order of use: a hit costs one lookup, and when the young generation is full,
- * the old one is dropped as a whole.
- */
-export class TaskCache {
-  readonly #capacity: number;
-  #young = new Map<string, CachedTask>();
-  #old = new Map<string, CachedTask>();
-
-  constructor(capacity = 5_000) {
-    this.#capacity = capacity;
-  }
-
-  get(taskId: string): CachedTask | undefined {
-    const young = this.#young.get(taskId);
-    if (young !== undefined) return young;
-    const old = this.#old.get(taskId);
-    return old && this.keep(taskId, old);
-  }
-
-  keep(taskId: string, task: CachedTask): CachedTask {
-    if (this.#young.size >= this.#capacity) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(taskId, task);
-    return task;
-  }
-
-  drop(taskId: string): void {
-    this.#young.delete(taskId);
-    this.#old.delete(taskId);
-  }
-
-  clear(): void {
-    this.#young.clear();
-    this.#old.clear();
-  }
 }

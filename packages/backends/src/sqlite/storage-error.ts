@@ -1,22 +1,4 @@
-/** The transaction failed: none of its writes was stored. The next one may succeed. */
-export class StorageError extends Error {
-  override readonly name = "StorageError";
-  /** A server answers 503, so that its callers return. */
-  readonly isPermanent = false;
-  /** The SQLite result code, such as `SQLITE_FULL`. */
-  readonly code: string;
-
-  constructor(failure: Failure) {
-    super(`the commit failed: ${failure.message} (${failure.code})`);
-    this.code = failure.code;
-  }
-}
-
-/** An error that is sent between threads. Structured cloning would keep only the message of an `Error`. */
-export interface Failure {
-  readonly code: string;
-  readonly message: string;
-}
+import type { Failure } from "../common/storage-error.ts";
 
 export function toFailure(error: unknown): Failure {
   return {

@@ -126,17 +126,23 @@ async function takeOver(
   }
 }
 
+interface TakeOver {
+  /** A time before it was claimed, by `performance.now()`. */
+  readonly at: number;
+  readonly queue: AttemptQueue;
+  /** Entries of its mailbox that ask to cancel it. */
+  readonly cancels: readonly string[];
+}
+
 /**
  * Takes over a task that this process has claimed from another one.
- *
- * @param cancels entries of its mailbox that ask to cancel it
  */
 export async function takeOverClaimed(
   engine: Engine,
   claimed: ClaimedTask,
-  { queue, cancels }: { readonly queue: AttemptQueue; readonly cancels: readonly string[] },
+  { at, queue, cancels }: TakeOver,
 ): Promise<void> {
-  const live = await engine.tasks.openClaimed(claimed);
+  const live = await engine.tasks.openClaimed(claimed, at);
   const { writer } = live;
   try {
     if (cancels.length > 0) return await cancelLive(engine, live, cancels);

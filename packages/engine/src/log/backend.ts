@@ -32,7 +32,11 @@ export interface Backend {
     maxLength?: number,
   ): Promise<readonly StoredEvent[]>;
 
-  /** Calls `wake` with the newest sequence after each commit to the task. Returns a function that stops it. */
+  /**
+   * Calls `wake` with the newest sequence after each commit to the task. A storage that processes
+   * share may join commits of others, and may call it once more with a sequence that is stored already.
+   * Returns a function that stops it.
+   */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
 
   /**
@@ -394,8 +398,13 @@ export interface RetentionStore {
  * only who may try: what is written is decided by `CommitStep.after`.
  */
 export interface Sharing {
-  /** Whether the lease of this process is valid, so that no other can have claimed its tasks. */
-  isHeld(): boolean;
+  /**
+   * Whether the lease of this process is valid, so that no other can have claimed its tasks.
+   *
+   * @param since and was valid without a gap since this time, by `performance.now()`: in a gap others
+   * may have claimed them. Default: now.
+   */
+  isHeld(since?: number): boolean;
   /**
    * Claims unfinished tasks of the given agents whose process is gone, which were released, or whose
    * `wakeAt` has passed while nobody works on them. Each is given to one process, with a new epoch.

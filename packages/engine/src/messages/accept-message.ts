@@ -409,7 +409,7 @@ async function forwardToWorking(
   const entry = { json: JSON.stringify(sent), ...recordedId(incoming, message) };
   const forwarded = await engine.sharing!.forward(live, { kind: "message", ...entry });
   if (forwarded.kind === "duplicate") return joinTask(engine, incoming, forwarded);
-  if (forwarded.kind === "claimed") throw new TaskMoved(writer.taskId);
+  if (forwarded.kind === "claimed") return deliverToWorking(engine, live, incoming);
   if (live.hasReceived(message)) return { live, after };
   throw takesNoMessage(writer.taskId, writer.nextState);
 }

@@ -118,6 +118,8 @@ export class LogReader {
   readonly #source: EventStreamSource;
   #cursor: Seq;
   #hasOpened = false;
+  /** The newest commit that this reader was told of, if processes share the storage. */
+  #head = 0;
   #skip: number;
   #isEnded = false;
 
@@ -153,12 +155,18 @@ export class LogReader {
     return this.#fromStore().then((page) => this.#take(page));
   }
 
+  /** There is a commit up to this sequence. It may be of another process, and not in the memory of this one. */
+  committed(head: Seq): void {
+    if (this.#source.engine.sharing !== undefined) this.#head = Math.max(this.#head, head);
+  }
+
   /** Events in the memory of the open task. If the task was closed since, there may be newer ones in the store. */
   #fromMemory(): readonly LogEntry[] | undefined {
     const { engine, taskId, live } = this.#source;
     const current = engine.tasks.current(taskId);
     const entries = (current ?? live)?.writer.tail.after(this.#cursor, PAGE);
-    return entries?.length === 0 && current === undefined ? undefined : entries;
+    const mayBeStored = current === undefined || this.#cursor < this.#head;
+    return entries?.length === 0 && mayBeStored ? undefined : entries;
   }
 
   async #fromStore(): Promise<readonly LogEntry[]> {
@@ -246,7 +254,10 @@ export async function* followLog(
   const reader = new LogReader(source);
   let wake = Promise.withResolvers<void>();
   const onWake = (): void => wake.resolve();
-  const stopWatching = engine.backend.watch(taskId, () => setImmediate(onWake));
+  const stopWatching = engine.backend.watch(taskId, (head) => {
+    reader.committed(head);
+    setImmediate(onWake);
+  });
   signal?.addEventListener("abort", onWake, { once: true });
   for (const stop of stops) stop.addEventListener("abort", onWake, { once: true });
   engine.openStreams.open(source);

@@ -88,6 +88,10 @@ export class DeliveryWorker {
     });
   }
 
+  get record(): PushRecord {
+    return this.#options.record;
+  }
+
   /** Stops delivering, and aborts the current attempt. */
   stop(): void {
     if (this.#stopped.signal.aborted) return;

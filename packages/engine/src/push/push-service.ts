@@ -6,7 +6,7 @@ import type { BackoffOptions } from "@convoke/protocol/internal";
 import { DEFAULT_BACKOFF, Endpoint } from "./endpoint.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { DeliveryMemory } from "./delivery-memory.ts";
-import type { PushPosition, PushRecord } from "../log/backend.ts";
+import type { PushPosition, PushRecord, Sharing } from "../log/backend.ts";
 import { readTarget } from "./notification.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -55,11 +55,16 @@ export class PushService implements PushRules {
   });
   readonly #memory = new DeliveryMemory();
   readonly #endpoints = new Map<string, Endpoint>();
+  /** The endpoints that this process delivers to. Absent if no other process uses the storage. */
+  #owned: ReadonlySet<string> | undefined;
+  #claimTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(engine: Engine, logger: Logger, options: PushOptions = {}) {
     this.#engine = engine;
     this.#logger = logger;
     this.#options = options;
+    if (engine.backend.sharing !== undefined) this.#owned = new Set();
     const { metrics } = engine;
     this.#egress = createEgress({ allow: options.allow ?? [] });
     this.maxConfigs = options.maxConfigsPerTask ?? 10;
@@ -71,20 +76,46 @@ export class PushService implements PushRules {
     });
   }
 
-  /** Resumes the deliveries of an earlier process. Resolves to the number of active configs. */
-  async start(): Promise<number> {
-    let count = 0;
+  /**
+   * Resumes the deliveries of an earlier process. If processes share the storage, each endpoint belongs
+   * to one of them at a time, which looks for its configs again and again.
+   */
+  async start(): Promise<void> {
+    const { sharing } = this.#engine.backend;
+    if (sharing !== undefined) return this.#claimEndpoints(sharing);
+    for await (const record of this.#activeConfigs()) this.#deliver(record);
+  }
+
+  async *#activeConfigs(): AsyncGenerator<PushRecord> {
     for (let after: PushPosition | undefined; ;) {
       const records = await this.#engine.backend.pushes.list({
         state: "active",
         limit: PAGE,
         ...(after && { after }),
       });
-      for (const record of records) this.changed(record);
-      count += records.length;
+      yield* records;
       after = records.at(-1);
-      if (records.length < PAGE) return count;
+      if (records.length < PAGE) return;
     }
+  }
+
+  /** Delivers to the endpoints that this process has, and to no others. */
+  async #claimEndpoints(sharing: Sharing): Promise<void> {
+    try {
+      this.#owned = new Set(await sharing.claimEndpoints(MAX_OWNED));
+      for (const worker of this.#workers.values()) {
+        if (!this.#owned.has(endpointKey(worker.record))) worker.stop();
+      }
+      for await (const record of this.#activeConfigs()) {
+        const running = this.#workers.get(workerKey(record))?.record;
+        if (running?.generation !== record.generation) this.changed(record);
+      }
+    } catch (error) {
+      this.#logger.warn("push endpoints could not be claimed, trying again", { error });
+    }
+    if (this.#isClosed) return;
+    const again = (): void => void this.#claimEndpoints(sharing);
+    this.#claimTimer = setTimeout(again, CLAIM_MS).unref();
   }
 
   check(url: string): void {
@@ -92,6 +123,10 @@ export class PushService implements PushRules {
   }
 
   changed(record: PushRecord): void {
+    if (this.#owned?.has(endpointKey(record)) !== false) this.#deliver(record);
+  }
+
+  #deliver(record: PushRecord): void {
     const key = workerKey(record);
     this.#workers.get(key)?.stop();
     const { secret, chunks = false, timeoutMs, maxAgeMs = DAY_MS } = this.#options;
@@ -134,6 +169,8 @@ export class PushService implements PushRules {
   }
 
   close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#claimTimer);
     this.#stopMeasuring();
     for (const worker of this.#workers.values()) worker.stop();
     for (const endpoint of this.#endpoints.values()) endpoint.close();
@@ -142,13 +179,13 @@ export class PushService implements PushRules {
     this.#egress.close();
   }
 
-  #endpointFor({ config }: PushRecord): Endpoint {
-    const { origin, pathname } = new URL(readTarget(config).url);
-    const known = this.#endpoints.get(origin + pathname);
+  #endpointFor(record: PushRecord): Endpoint {
+    const key = endpointKey(record);
+    const known = this.#endpoints.get(key);
     if (known !== undefined) return known;
     this.#forgetIdleEndpoints();
     const endpoint = new Endpoint(this.#options.backoff ?? DEFAULT_BACKOFF);
-    this.#endpoints.set(origin + pathname, endpoint);
+    this.#endpoints.set(key, endpoint);
     return endpoint;
   }
 
@@ -163,6 +200,18 @@ export class PushService implements PushRules {
 
 /** How many endpoints are kept before idle ones are removed. */
 const MAX_ENDPOINTS = 1000;
+
+/** How often to look for endpoints that no process delivers to, and for new configs. */
+const CLAIM_MS = 1000;
+
+/** All of them: deliveries are light, and those of an endpoint must not wait for another process. */
+const MAX_OWNED = 1_000_000;
+
+/** What belongs to one receiver. */
+function endpointKey({ config }: Pick<PushRecord, "config">): string {
+  const { origin, pathname } = new URL(readTarget(config).url);
+  return origin + pathname;
+}
 
 /** Unique, because a task id contains no line break. */
 function workerKey({ taskId, id }: PushPosition): string {

@@ -137,9 +137,15 @@ export class Agents implements Iterable<ServedAgent> {
   readonly #logger: Logger;
   readonly #served = new Map<string, ServedAgent>();
 
-  constructor(given: Agent | readonly Agent[], key: AgentKey | undefined, logger: Logger) {
+  /** @param isShared whether other processes, with other agents, may use the store */
+  constructor(
+    given: Agent | readonly Agent[],
+    key: AgentKey | undefined,
+    logger: Logger,
+    isShared = false,
+  ) {
     const agents = isList(given) ? given : [given];
-    this.areSeveral = isList(given);
+    this.areSeveral = isShared || isList(given);
     this.#logger = logger;
     if (agents.length === 0) throw new TypeError("at least one agent is needed, not an empty list");
     for (const agent of agents) this.add(agent, key);

@@ -160,7 +160,8 @@ export class Engine {
   readonly #closing = new AbortController();
 
   constructor(options: EngineOptions) {
-    this.agents = new Agents(options.agent, options.key, options.logger);
+    const isShared = options.backend.sharing !== undefined;
+    this.agents = new Agents(options.agent, options.key, options.logger, isShared);
     this.backend = options.backend;
     this.logger = options.logger;
     this.metrics = options.metrics ?? NO_METRICS;

@@ -106,11 +106,11 @@ export class LiveTasks {
 
   /**
    * Whether what is in memory is what is stored. Always, unless processes share the storage: then
-   * only while this one works on the task and has a valid lease.
+   * only while this one works on the task, and has had a valid lease since it last looked.
    */
   isCurrent({ writer }: LiveTask): boolean {
     const { sharing } = this.#options.backend;
-    return sharing === undefined || (writer.isRunning && sharing.isHeld());
+    return sharing === undefined || (writer.isRunning && sharing.isHeld(writer.verifiedAt));
   }
 
   values(): Iterable<LiveTask> {
@@ -189,10 +189,10 @@ export class LiveTasks {
     return { record, snapshot: await loadTask(this.#options.backend, record, record.head) };
   }
 
-  /** Opens and holds a task that this process has claimed. */
-  async openClaimed(claimed: TaskRecord): Promise<LiveTask> {
+  /** Opens and holds a task that this process has claimed after the given time, by `performance.now()`. */
+  async openClaimed(claimed: TaskRecord, at: number): Promise<LiveTask> {
     const live = await this.open(claimed);
-    live.writer.claimed(claimed.epoch);
+    live.writer.claimed(claimed.epoch, at);
     return live;
   }
 
@@ -217,8 +217,10 @@ export class LiveTasks {
       await writer.settled;
       const before = writer.position;
       if (before.head === 0) return;
-      const record = await this.#options.backend.tasks.get(writer.taskId);
-      if (record === undefined || isAt(record, before)) return;
+      const readAt = performance.now();
+      const record = await this.#options.backend.tasks.record(writer.taskId);
+      if (record === undefined) return;
+      if (isAt(record, before)) return writer.verified(readAt);
       const entries = await this.#entriesBetween(writer.taskId, before.head, record.head);
       // Only if nothing was written here meanwhile: the record would be older than that.
       if (writer.settled !== undefined || !isAt(before, writer.position)) continue;

@@ -36,7 +36,9 @@ export class SharedTasks implements SharingRules {
   /** Tasks whose mailbox is being emptied, and whether there may be more in it. */
   readonly #emptying = new Map<string, boolean>();
   #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  #isStopped = false;
+  /** Tasks that are being claimed or taken over. */
+  readonly #pending = new Set<Promise<void>>();
 
   constructor(engine: Engine, sharing: Sharing, backoff: BackoffOptions = CRASH_BACKOFF) {
     this.#engine = engine;
@@ -49,22 +51,33 @@ export class SharedTasks implements SharingRules {
       this.#sharing.onMailbox((taskIds) => taskIds.forEach((taskId) => this.#empty(taskId))),
       this.#sharing.onLost((taskIds) => taskIds.forEach((taskId) => this.#lost(taskId))),
     );
-    void this.#claimAll();
+    this.#track(this.#claimAll());
+  }
+
+  #track(work: Promise<void>): void {
+    this.#pending.add(work);
+    void work.finally(() => this.#pending.delete(work));
+  }
+
+  /** Claims nothing any more. Resolves when what was claimed before has been taken over. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const stop of this.#stops) stop();
+    await Promise.allSettled(this.#pending);
   }
 
   /** Lets other processes claim what this one works on. Called when its runs have been aborted. */
-  async close(taskIds: readonly string[]): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    for (const stop of this.#stops) stop();
+  async release(taskIds: readonly string[]): Promise<void> {
     if (taskIds.length > 0) await this.#sharing.release(taskIds);
   }
 
   async forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded> {
     const { taskId } = live.writer;
+    const at = performance.now();
     const claimed = await this.#sharing.claimTask(taskId);
     if (claimed !== undefined) {
-      await this.#takeOver(claimed);
+      await this.#takeOver(claimed, at);
       return { kind: "claimed" };
     }
     const posted = await this.#sharing.post(taskId, entry);
@@ -74,7 +87,10 @@ export class SharedTasks implements SharingRules {
     return { kind: "handled" };
   }
 
-  /** Resolves when an entry has been handled. It is removed by a commit, which wakes watchers. */
+  /**
+   * Resolves when an entry has been handled. It is removed by a commit, which wakes watchers. If the
+   * process that was to handle it is gone, or does not work on the task any more, this one does.
+   */
   async #untilGone(taskId: string, entryId: string): Promise<void> {
     let woken = Promise.withResolvers<void>();
     const stop = this.#engine.backend.watch(taskId, () => woken.resolve());
@@ -84,10 +100,18 @@ export class SharedTasks implements SharingRules {
         if (!entries.some(({ id }) => id === entryId)) return;
         await Promise.race([woken.promise, sleep(CLAIM_MS, undefined, { ref: false })]);
         woken = Promise.withResolvers();
+        await this.#claimIfFree(taskId);
       }
     } finally {
       stop();
     }
+  }
+
+  async #claimIfFree(taskId: string): Promise<void> {
+    if (this.#isStopped || this.#engine.tasks.get(taskId)?.writer.isRunning === true) return;
+    const at = performance.now();
+    const claimed = await this.#sharing.claimTask(taskId);
+    if (claimed !== undefined) await this.#takeOver(claimed, at);
   }
 
   /** Claims what nobody works on, again and again. */
@@ -96,24 +120,31 @@ export class SharedTasks implements SharingRules {
     try {
       const agentIds = Array.from(this.#engine.agents, ({ id }) => id);
       const dueAt = this.#engine.now() - GRACE_MS;
+      const at = performance.now();
       const claimed = await this.#sharing.claim({ agentIds, dueAt, limit: MAX_CLAIMS });
-      await Promise.all(claimed.map((task) => this.#takeOver(task)));
+      await Promise.all(claimed.map((task) => this.#takeOver(task, at)));
       hasMore = claimed.length === MAX_CLAIMS;
     } catch (error) {
       this.#engine.logger.warn("tasks could not be claimed, trying again", { error });
     }
-    if (this.#isClosed) return;
+    if (this.#isStopped) return;
     const pauseMs = hasMore ? 0 : CLAIM_MS * (0.8 + 0.4 * Math.random());
-    this.#timer = setTimeout(() => void this.#claimAll(), pauseMs).unref();
+    this.#timer = setTimeout(() => this.#track(this.#claimAll()), pauseMs).unref();
   }
 
-  async #takeOver(claimed: ClaimedTask): Promise<void> {
+  async #takeOver(claimed: ClaimedTask, at: number): Promise<void> {
     const { taskId, reason } = claimed;
     this.#engine.metrics.count("tasksClaimed", [reason]);
-    const entries = await this.#sharing.mailbox(taskId);
-    const cancels = entries.filter(({ kind }) => kind === "cancel").map(({ id }) => id);
-    await takeOverClaimed(this.#engine, claimed, { queue: this.#queue, cancels });
-    if (entries.length > cancels.length) this.#empty(taskId);
+    try {
+      const entries = await this.#sharing.mailbox(taskId);
+      const cancels = entries.filter(({ kind }) => kind === "cancel").map(({ id }) => id);
+      await takeOverClaimed(this.#engine, claimed, { at, queue: this.#queue, cancels });
+      if (entries.length > cancels.length) this.#empty(taskId);
+    } catch (error) {
+      this.#engine.logger.warn("a task could not be taken over, trying again", { taskId, error });
+      // Otherwise nobody would work on it while this process lives.
+      await this.#engine.keepTrying({ taskId }, () => this.#sharing.release([taskId]));
+    }
   }
 
   #lost(taskId: string): void {
@@ -140,11 +171,13 @@ export class SharedTasks implements SharingRules {
 
   async #handleAll(taskId: string): Promise<void> {
     for (const entry of await this.#sharing.mailbox(taskId)) {
-      const live = this.#engine.tasks.current(taskId);
-      // It was lost meanwhile: whoever claims it finds the entries.
+      const live = this.#engine.tasks.get(taskId);
       if (live === undefined) return;
       this.#engine.tasks.hold(live);
       try {
+        await this.#engine.tasks.refresh(live);
+        // It was lost meanwhile: whoever claims it finds the entries.
+        if (!this.#engine.tasks.isCurrent(live)) return;
         if (entry.kind === "cancel") await cancelLive(this.#engine, live, [entry.id]);
         else await this.#deliver(live, entry);
       } finally {

@@ -118,6 +118,8 @@ export class TaskWriter {
   #current: Pending | undefined;
   #committing = false;
   #isRunning: boolean;
+  /** When this writer last knew what is stored, by `performance.now()`. */
+  #verifiedAt = 0;
   #isClosed = false;
   #uncommitted = { events: 0, bytes: 0 };
   #waitingForRoom: (() => void)[] = [];
@@ -197,6 +199,16 @@ export class TaskWriter {
     return this.#isRunning && !isTerminal(this.#status.state);
   }
 
+  /** When what this writer believes to be stored was last known to be true, by `performance.now()`. */
+  get verifiedAt(): number {
+    return this.#verifiedAt;
+  }
+
+  /** @param at when it was still true that nobody else has written */
+  verified(at: number): void {
+    this.#verifiedAt = Math.max(this.#verifiedAt, at);
+  }
+
   /** What this writer believes to be stored. */
   get position(): LogPosition {
     return { head: this.head, epoch: this.#storedEpoch };
@@ -217,8 +229,9 @@ export class TaskWriter {
     this.#resetStatus();
   }
 
-  /** Records that this process has claimed the task, with a new epoch. */
-  claimed(epoch: number): void {
+  /** Records that this process has claimed the task, with a new epoch, after the given time. */
+  claimed(epoch: number, at: number): void {
+    this.verified(at);
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#storedEpoch = epoch;
     this.#isRunning = true;
@@ -356,11 +369,13 @@ export class TaskWriter {
       ...(running !== undefined && { running }),
       ...(options.mailbox && { mailbox: options.mailbox }),
     };
+    const startedAt = performance.now();
     const committed = await (options.insist === true
       ? this.#commitInsisting(step)
       : this.#commitOnce(step));
     if (committed.kind === "committed") {
       this.#onStored();
+      this.verified(startedAt);
       const isNews =
         step.listed !== this.#listed || next.task.status !== this.#snapshot?.task.status;
       this.#listed = step.listed;

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { describeAgents } from "./backend-contract/agents.ts";
+import { type AgentScopes, describeAgents } from "./backend-contract/agents.ts";
 import { describeAppending } from "./backend-contract/appending.ts";
 import { describeClosing } from "./backend-contract/closing.ts";
 import { describeCompaction } from "./backend-contract/compaction.ts";
@@ -20,7 +20,7 @@ import { describeWatching } from "./backend-contract/watching.ts";
  * The contract of `Backend`. Every implementation runs the same tests. `open` must return an empty
  * backend each time; the suite closes it.
  */
-export function describeBackend(name: string, open: OpenBackend): void {
+export function describeBackend(name: string, open: OpenBackend, options: AgentScopes = {}): void {
   describe(name, () => {
     describeLog(open);
     describeWatching(open);
@@ -30,7 +30,7 @@ export function describeBackend(name: string, open: OpenBackend): void {
     describeNeighbours(open);
     describeRecords(open);
     describeLists(open);
-    describeAgents(open);
+    describeAgents(open, options);
     describeWaking(open);
     describePushes(open);
     describePruning(open);

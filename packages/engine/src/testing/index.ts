@@ -2,3 +2,5 @@
 
 export { describeBackend } from "./describe-backend.ts";
 export { aRegistryRecord, describeRegistryStore } from "./describe-registry-store.ts";
+export { describeHints, describeSharing } from "./describe-sharing.ts";
+export type { SharedStorage, SharingBackend } from "./sharing-contract/shared-storage.ts";

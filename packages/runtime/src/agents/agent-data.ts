@@ -8,7 +8,7 @@ import {
 } from "@convoke/engine";
 import type { Agent, LocalAgent, Metrics, TracingOptions } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -29,6 +29,13 @@ export interface DataOptions {
    * the current folder, with the id of the agent, so that each agent has a folder of its own.
    */
   readonly data?: string | undefined;
+  /**
+   * The address of a Postgres database that holds the tasks instead, such as
+   * `postgres://user@host/database`. Any number of processes can use it at the same time. `data` is
+   * then the folder for what belongs to this process alone, such as records of its child processes;
+   * without it there is none.
+   */
+  readonly database?: string | undefined;
   /**
    * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
    * deleted. The process should exit with the error. Default: it is logged.
@@ -61,14 +68,9 @@ export interface AgentData {
 
 /** Opens the storage of an agent and prepares the agent with it: its sub-agents keep their tasks below. */
 export async function openAgentData(agent: Agent, options: AgentDataOptions): Promise<AgentData> {
-  const { data, logger, metrics, holder = {}, source } = options;
-  const onFatal = options.onFatal ?? logFatal(logger);
-  const opened =
-    data === "memory"
-      ? { backend: await openMemory(), key: agentKey(agent) }
-      : await openFolder(agent, { data, logger, source }, { holder, onFatal, metrics });
-  const { backend, key } = opened;
-  const folder = "folder" in opened ? opened.folder : undefined;
+  const onFatal = options.onFatal ?? logFatal(options.logger);
+  const opened = await openOwnStorage(agent, { ...options, onFatal });
+  const { backend, key, folder } = opened;
   try {
     await prepareAgent(agent, { ...options, id: key.id, folder, onFatal });
     return opened;
@@ -76,6 +78,28 @@ export async function openAgentData(agent: Agent, options: AgentDataOptions): Pr
     await backend.close();
     throw error;
   }
+}
+
+async function openOwnStorage(
+  agent: Agent,
+  options: AgentDataOptions & Pick<SqliteOptions, "onFatal">,
+): Promise<AgentData> {
+  const { data, database, logger, metrics, holder = {}, source, onFatal } = options;
+  if (database !== undefined) {
+    const folder = await processFolder(data);
+    const backend = await openDatabase(database, { onFatal, metrics });
+    return { backend, key: agentKey(agent), ...(folder !== undefined && { folder }) };
+  }
+  if (data === "memory") return { backend: await openMemory(), key: agentKey(agent) };
+  return openFolder(agent, { data, logger, source }, { holder, onFatal, metrics });
+}
+
+/** The folder for what belongs to one process, if its tasks are in a database. */
+async function processFolder(data: string | undefined): Promise<string | undefined> {
+  if (data === undefined || data === "memory") return undefined;
+  const folder = resolve(data);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folder;
 }
 
 /** The storage that several agents share. */
@@ -89,13 +113,14 @@ export interface HostData {
 
 /** Opens the storage of several agents, by default `.convoke/host` in the current folder. */
 export async function openHostData(options: Omit<AgentDataOptions, "source">): Promise<HostData> {
-  const { data = HOST_FOLDER, logger, metrics, holder = {} } = options;
+  const { data, database, logger, metrics, holder = {} } = options;
   const onFatal = options.onFatal ?? logFatal(logger);
-  const folder = data === "memory" ? undefined : resolve(data);
-  const backend =
-    folder === undefined
-      ? await openMemory()
-      : await openSqlite(folder, { holder, onFatal, metrics });
+  const folder = await processFolder(database === undefined ? (data ?? HOST_FOLDER) : data);
+  const backend = await (database !== undefined
+    ? openDatabase(database, { onFatal, metrics })
+    : folder === undefined
+      ? openMemory()
+      : openSqlite(folder, { holder, onFatal, metrics }));
   return {
     backend,
     ...(folder !== undefined && { folder }),
@@ -127,20 +152,21 @@ function logFatal(logger: Logger): (error: Error) => void {
 /** Gives an agent its environment. */
 async function prepareAgent(
   agent: Agent,
-  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing"> & {
+  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | "database"> & {
     readonly id: string;
     readonly folder: string | undefined;
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
-  const { id, folder, logger, metrics, tracing, onFatal } = facts;
+  const { id, folder, database, logger, metrics, tracing, onFatal } = facts;
+  const place = { data: folder ?? "memory", ...(database !== undefined && { database }) };
   agent.prepare?.({
-    id: `${id}/${await instanceId(folder)}`,
+    id: `${id}/${database === undefined ? await instanceId(folder) : databaseId(database)}`,
     logger,
     ...(metrics && { metrics }),
     ...(folder !== undefined && { folder }),
     runBeside: (name, other) =>
-      runBeside(name, other, { data: folder ?? "memory", onFatal, logger, metrics, tracing }),
+      runBeside(name, other, { ...place, onFatal, logger, metrics, tracing }),
   });
 }
 
@@ -179,6 +205,32 @@ async function openSqlite(folder: string, options: SqliteOptions): Promise<Backe
   const { openSqliteBackend } = await import("@convoke/backends/sqlite");
   return openSqliteBackend({ folder, ...options });
 }
+
+async function openDatabase(url: string, options: Omit<SqliteOptions, "holder">): Promise<Backend> {
+  const { openPostgresBackend } = await import("@convoke/backends/postgres");
+  return openPostgresBackend({ url, ...options });
+}
+
+/** The same for all processes that use a database, whatever their user and password are. */
+function databaseId(url: string): string {
+  const { host, pathname, searchParams } = new URL(url);
+  const place = [host, pathname, searchParams.get("schema") ?? ""].join("\n");
+  return createHash("sha256").update(place).digest("hex").slice(0, 32);
+}
+
+/** The tasks of a sub-agent are in a schema of their own. */
+function besideIn(database: string, name: string): string {
+  const url = new URL(database);
+  const schema = url.searchParams.get("schema") ?? DEFAULT_SCHEMA;
+  const own = agentIdFrom(name).replaceAll("-", "_");
+  url.searchParams.set("schema", `${schema}_${own}`.slice(0, MAX_SCHEMA));
+  return url.href;
+}
+
+const DEFAULT_SCHEMA = "convoke";
+
+/** Postgres cuts longer names. */
+const MAX_SCHEMA = 63;
 
 async function openMemory(): Promise<Backend> {
   const { createMemoryBackend } = await import("@convoke/engine/memory");
@@ -234,14 +286,16 @@ function warnOfNamesake(
 async function runBeside(
   name: string,
   agent: Agent,
-  { data, ...rest }: AgentDataOptions & { readonly data: string },
+  { data, database, ...rest }: AgentDataOptions & { readonly data: string },
 ): Promise<LocalAgent> {
   const own = data === "memory" ? data : join(data, "agents", name);
+  const inDatabase = database !== undefined && { database: besideIn(database, name) };
   // The folder is named by the key under which the parent has the agent, so that is its source.
   const source = data === "memory" ? undefined : join(own, name);
-  const { backend, key } = await openAgentData(agent, { ...rest, data: own, source });
+  const storage = { data: own, ...inDatabase, source };
+  const { backend, key } = await openAgentData(agent, { ...rest, ...storage });
   const { logger, metrics, tracing } = rest;
-  const retention = retentionFor(own);
+  const retention = retentionFor(database === undefined ? own : undefined);
   return startLocalAgent({ agent, backend, key, logger, metrics, tracing, retention });
 }
 

@@ -1,4 +1,9 @@
-import { type EventStreamSource, type LogEntry, streamDisconnected } from "@convoke/engine";
+import {
+  type EventStreamSource,
+  type LogEntry,
+  type Seq,
+  streamDisconnected,
+} from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
 import {
   type Codec,
@@ -29,6 +34,8 @@ export interface EntryReader<Entry extends StreamEntry> {
   readonly isEnded: boolean;
   /** What comes before the log. Later calls return nothing. */
   opening(): readonly Entry[];
+  /** Called with the end of the log after each commit. */
+  committed?(head: Seq): void;
   /** The next entries. Empty means: wait for the next commit. */
   next(): readonly Entry[] | Promise<readonly Entry[]>;
 }
@@ -84,7 +91,10 @@ export class EventStream<Entry extends StreamEntry = LogEntry> implements ByteSt
     const { source, keepAlive, isObserver = false } = this.#options;
     this.#sink = sink;
     // Watch before the first read, so that a commit in between wakes us.
-    this.#stopWatching = source.engine.backend.watch(source.taskId, () => this.#wake());
+    this.#stopWatching = source.engine.backend.watch(source.taskId, (head) => {
+      this.#options.reader.committed?.(head);
+      this.#wake();
+    });
     this.#idleTimer = keepAlive.start(() => {
       // In the middle of a frame, a keep-alive would become a part of it.
       if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);

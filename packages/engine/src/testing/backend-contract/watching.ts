@@ -11,7 +11,7 @@ export function describeWatching(open: OpenBackend): void {
         const pages: Promise<unknown>[] = [];
         backend.watch("t1", (head) => {
           heads.push(head);
-          pages.push(backend.read("t1", head - 1, 10));
+          pages.push(backend.read("t1", head - 1, 1));
         });
 
         const first = backend.commit(aCreation("t1"));

@@ -1,0 +1,107 @@
+import type { Backend } from "@convoke/engine";
+import type { SharedStorage, SharingBackend } from "@convoke/engine/testing";
+import pg from "pg";
+import { afterAll } from "vitest";
+import { needsPostgres } from "../../../../test/harness/postgres.ts";
+import type { HintBus } from "./hints.ts";
+import { LeaseTimes, type StartKeeper, startKeeperHere } from "./lease.ts";
+import { type ReplacedParts, openWithParts } from "./postgres-backend.ts";
+
+interface EmptySchema {
+  readonly url: string;
+  readonly schema: string;
+  readonly admin: pg.Client;
+}
+
+/**
+ * One schema for the tests of a file, which each of them finds empty: to empty tables is much cheaper
+ * than to create them.
+ */
+export function emptySchemas(): () => Promise<EmptySchema> {
+  const address = needsPostgres();
+  let known: EmptySchema | undefined;
+  afterAll(() => known?.admin.end());
+  return async () => {
+    if (known !== undefined) {
+      await emptyTables(known);
+      return known;
+    }
+    const url = await address();
+    const admin = new pg.Client({ connectionString: url });
+    await admin.connect();
+    known = { url, schema: new URL(url).searchParams.get("schema")!, admin };
+    return known;
+  };
+}
+
+async function emptyTables({ admin, schema }: EmptySchema): Promise<void> {
+  const { rows } = await admin.query<{ readonly tablename: string }>(
+    "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('meta', 'segment')",
+    [schema],
+  );
+  await admin.query(rows.map(({ tablename }) => `DELETE FROM ${schema}.${tablename}`).join("; "));
+}
+
+/** Opens a backend on an empty schema, which is alone there. */
+export function opensEmptySchemas(): () => Promise<Backend> {
+  const schemas = emptySchemas();
+  return async () => {
+    const { url } = await schemas();
+    return openWithParts({ url }, { startKeeper: startKeeperHere, openBus: noHints });
+  };
+}
+
+/** Processes that look by themselves only. */
+export function noHints(): HintBus {
+  return { publish: () => {}, subscribe: () => {}, close: async () => {} };
+}
+
+/** Longer than any test. */
+const LEASE_MS = 3_600_000;
+
+/** Opens storages whose leases end only when the test says so. */
+export function opensSharedStorages(
+  openBus: ReplacedParts["openBus"],
+): () => Promise<SharedStorage> {
+  const schemas = emptySchemas();
+  return async () => {
+    const { url, schema, admin } = await schemas();
+    const leases = new Map<
+      SharingBackend,
+      { readonly replica: number; readonly end: () => void }
+    >();
+    return {
+      open: async () => {
+        let lease: { readonly replica: number; readonly end: () => void };
+        const startKeeper: StartKeeper = (_, memory, report) => {
+          const times = new LeaseTimes(memory);
+          void admin
+            .query(
+              `INSERT INTO ${schema}.replica (until, host, software)
+               VALUES (now() + interval '1 hour', 'test', 'test') RETURNING n`,
+            )
+            .then(({ rows: [row] }) => {
+              times.renewed(LeaseTimes.now() - LEASE_MS, 2 * LEASE_MS);
+              lease = { replica: row.n, end: () => times.lost() };
+              report({ replica: row.n });
+            });
+          return { stop: async () => {} };
+        };
+        const options = { url, leaseMs: LEASE_MS };
+        // Whoever waits for others waits until they answer.
+        const parts = { startKeeper, openBus, settleMs: LEASE_MS };
+        const backend = await openWithParts(options, parts);
+        leases.set(backend as SharingBackend, lease!);
+        return backend as SharingBackend;
+      },
+      expire: async (backend) => {
+        const { replica, end } = leases.get(backend)!;
+        end();
+        await admin.query(`UPDATE ${schema}.replica SET until = now() WHERE n = ${replica}`);
+      },
+      close: async () => {
+        await Promise.all([...leases.keys()].map((backend) => backend.close()));
+      },
+    };
+  };
+}

@@ -1,0 +1,8 @@
+// A name added here is a promise; keep it short.
+
+export { openPostgresBackend } from "./postgres-backend.ts";
+export type { PostgresBackendOptions } from "./postgres-backend.ts";
+
+// What can go wrong
+export { DatabaseError } from "./database-error.ts";
+export { StorageError } from "../common/storage-error.ts";

@@ -1,0 +1,82 @@
+import { expect, onTestFinished, test } from "vitest";
+import { needsPostgres } from "../../../../test/harness/postgres.ts";
+import { Connection, toAddress } from "./connection.ts";
+import { aCutConnection } from "./cut-connection.suite.ts";
+import { Lease, startKeeperHere } from "./lease.ts";
+import { openPostgresBackend } from "./postgres-backend.ts";
+
+const address = needsPostgres();
+
+const LEASE_MS = 900;
+/** A bound on hanging: a renewal is due every 300 ms. */
+const EVENTUALLY = { timeout: 20_000, interval: 20 };
+
+/** A lease in a schema that exists, which ends with the test. */
+async function aLease(url: string): Promise<Lease> {
+  await (await openPostgresBackend({ url })).close();
+  const connection = await aCutConnection(url);
+  const settings = { ...connection, schema: toAddress(url).schema, leaseMs: LEASE_MS };
+  const lease = new Lease(
+    { ...settings, host: "here", software: "test" },
+    startKeeperHere,
+    ({ message }) => expect.fail(message),
+  );
+  onTestFinished(() => lease.close());
+  await lease.registered;
+  cuts.set(lease, () => connection.cut());
+  return lease;
+}
+
+const cuts = new WeakMap<Lease, () => void>();
+
+test("the lease is held while the main thread is blocked for longer than it", async () => {
+  const backend = await openPostgresBackend({ url: await address(), leaseMs: LEASE_MS });
+  onTestFinished(() => backend.close());
+  expect(backend.sharing?.isHeld()).toBe(true);
+
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * LEASE_MS);
+
+  expect(backend.sharing?.isHeld()).toBe(true);
+  const [replica] = await backend.sharing!.replicas();
+  expect(replica).toMatchObject({ isSelf: true, running: 0 });
+  expect(replica!.leaseMs).toBeGreaterThan(0);
+});
+
+test("a process may take over tasks only after it has held its lease for its whole duration", async () => {
+  const lease = await aLease(await address());
+  expect([lease.isHeld, lease.isUnbroken]).toEqual([true, false]);
+
+  await expect.poll(() => lease.isUnbroken, EVENTUALLY).toBe(true);
+
+  expect(lease.isHeld).toBe(true);
+});
+
+test("a lease that cannot be renewed ends by itself, and is held again when the database is back", async () => {
+  const url = await address();
+  const lease = await aLease(url);
+  const keepCutting = setInterval(() => cuts.get(lease)!(), 5);
+
+  await expect.poll(() => lease.isHeld, EVENTUALLY).toBe(false);
+  clearInterval(keepCutting);
+  await expect.poll(() => lease.isHeld, EVENTUALLY).toBe(true);
+
+  expect(lease.isUnbroken).toBe(false);
+});
+
+test("a process that was removed from the list gets another number", async () => {
+  const url = await address();
+  const lease = await aLease(url);
+  const before = lease.replica;
+  let isReplaced = false;
+  lease.onReplaced = () => {
+    isReplaced = true;
+  };
+  const admin = new Connection(toAddress(url));
+  onTestFinished(() => admin.close());
+
+  await admin.rows("DELETE FROM @.replica");
+  await expect.poll(() => isReplaced, EVENTUALLY).toBe(true);
+
+  expect(lease.replica).toBeGreaterThan(before);
+  expect(lease.isHeld).toBe(true);
+});

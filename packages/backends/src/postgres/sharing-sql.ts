@@ -1,0 +1,112 @@
+import { RECORD } from "./task-sql.ts";
+
+/** `task.run_by` of a task that its process gave up. */
+export const RELEASED = 0;
+
+/**
+ * Tasks of processes that are gone or gave them up, by the index of what runs, and then waiting ones
+ * that are due. `$5`: whether this process may take over from others. `$6`: after a claim without an
+ * answer, the tasks that this process knows as its own; it has claimed the others without knowing.
+ */
+export const CLAIM = `
+  WITH gone AS MATERIALIZED (
+    SELECT ${RELEASED} AS n UNION ALL
+    SELECT $1 WHERE $6::text[] IS NOT NULL UNION ALL
+    SELECT n FROM @.replica WHERE $5 AND until <= clock_timestamp() AND n <> $1),
+  wanted AS MATERIALIZED (
+    SELECT p.n, gone.n AS run_by FROM gone CROSS JOIN LATERAL (
+      SELECT t.n FROM @.task t WHERE t.run_by = gone.n AND coalesce(t.agent_id, '') = ANY ($2::text[])
+        AND (gone.n <> $1 OR t.task_id <> ALL ($6))
+      ORDER BY t.n LIMIT $4 FOR UPDATE SKIP LOCKED) p
+    LIMIT $4),
+  due AS MATERIALIZED (
+    SELECT t.n FROM @.task t
+    WHERE t.wake_at <= $3 AND t.run_by IS NULL AND coalesce(t.agent_id, '') = ANY ($2::text[])
+    ORDER BY t.wake_at, t.task_id LIMIT $4 - (SELECT count(*) FROM wanted) FOR UPDATE SKIP LOCKED)
+  UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1
+  FROM (SELECT n, run_by FROM wanted UNION ALL SELECT n, NULL FROM due) c
+  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
+
+export const CLAIM_TASK = `
+  WITH wanted AS MATERIALIZED (
+    SELECT t.n, t.run_by FROM @.task t
+    WHERE t.task_id = $2 AND NOT t.ended AND (t.run_by IS NULL OR t.run_by IN (${RELEASED}, $1)
+      OR ($3 AND coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = t.run_by), true)))
+    FOR UPDATE)
+  UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1 FROM wanted c
+  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
+
+export const RELEASE = `
+  WITH released AS MATERIALIZED (
+    SELECT t.n FROM unnest($2::text[]) AS s(id)
+    CROSS JOIN LATERAL (SELECT n FROM @.task WHERE task_id = s.id AND run_by = $1 LIMIT 1) t)
+  UPDATE @.task t SET run_by = ${RELEASED} FROM released WHERE t.n = released.n`;
+
+/**
+ * Gives up everything that a process has. The process itself stays in the list until its tasks are
+ * claimed: one that it claimed at the last moment must not belong to nobody.
+ */
+export const LEAVE = `
+  WITH tasks AS (UPDATE @.task SET run_by = ${RELEASED} WHERE run_by = $1),
+  endpoints AS (DELETE FROM @.endpoint WHERE run_by = $1)
+  UPDATE @.replica SET until = clock_timestamp() WHERE n = $1`;
+
+/**
+ * Stores an entry together with the id of its message. The lock on the task makes a step that ends
+ * it wait, so that the entry is removed with the task and not left behind.
+ */
+export const POST = `
+  WITH task AS MATERIALIZED (
+    SELECT t.n, t.run_by, substr(encode(sha256(convert_to(t.owner || E'\\n' || coalesce(t.agent_id, '') || E'\\n' || $4, 'UTF8')), 'hex'), 1, 32)::uuid AS key
+    FROM @.task t WHERE t.task_id = $1 AND NOT t.ended FOR SHARE),
+  posted AS (
+    INSERT INTO @.mailbox (task, kind, json, message_id, digest)
+    SELECT task.n, $2, $3, $4, $5 FROM task
+    WHERE task.key IS NULL OR (SELECT m.key FROM @.message m WHERE m.key = task.key) IS NULL
+    RETURNING id),
+  accepted AS (
+    INSERT INTO @.message (key, task_id, digest, at, task, entry)
+    SELECT task.key, $1, $5, $6, task.n, posted.id FROM task CROSS JOIN posted WHERE task.key IS NOT NULL)
+  SELECT posted.id::text, task.run_by FROM task CROSS JOIN posted`;
+
+export const WHY_NOT_POSTED = `
+  SELECT t.state, t.ended, m.task_id, m.digest FROM (
+    SELECT t.state, t.ended, substr(encode(sha256(convert_to(t.owner || E'\\n' || coalesce(t.agent_id, '') || E'\\n' || $2, 'UTF8')), 'hex'), 1, 32)::uuid AS key
+    FROM @.task t WHERE t.task_id = $1) t
+  LEFT JOIN @.message m ON m.key = t.key`;
+
+export const MAILBOX = `
+  SELECT b.id::text, b.kind, b.json, b.message_id, b.digest FROM @.mailbox b
+  WHERE b.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) ORDER BY b.id`;
+
+/** Starts from the mailbox, which is nearly empty. */
+export const MAILBOX_OF = `
+  SELECT DISTINCT t.task_id FROM @.mailbox b
+  CROSS JOIN LATERAL (SELECT task_id FROM @.task WHERE n = b.task AND run_by = $1 LIMIT 1) t`;
+
+/** Which of these tasks another process works on. */
+export const LOST = `
+  SELECT s.id FROM unnest($2::text[]) AS s(id)
+  WHERE (SELECT t.run_by FROM @.task t WHERE t.task_id = s.id) IS DISTINCT FROM $1`;
+
+/** Takes endpoints of active pushes that no living process has, up to a number in total. */
+export const CLAIM_ENDPOINTS = `
+  WITH wanted AS MATERIALIZED (
+    SELECT a.endpoint FROM (SELECT DISTINCT endpoint FROM @.push WHERE state = 0) a
+    WHERE coalesce((SELECT e.run_by = $1
+        OR coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = e.run_by), true)
+      FROM @.endpoint e WHERE e.key = a.endpoint), true)
+    ORDER BY coalesce((SELECT e.run_by = $1 FROM @.endpoint e WHERE e.key = a.endpoint), false) DESC, a.endpoint
+    LIMIT $2),
+  left_over AS (
+    DELETE FROM @.endpoint WHERE run_by = $1 AND key <> ALL (ARRAY(SELECT endpoint FROM wanted)))
+  INSERT INTO @.endpoint (key, run_by) SELECT endpoint, $1 FROM wanted ORDER BY endpoint
+  ON CONFLICT (key) DO UPDATE SET run_by = excluded.run_by WHERE endpoint.run_by = $1
+    OR coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = endpoint.run_by), true)
+  RETURNING key`;
+
+export const REPLICAS = `
+  SELECT r.n, r.host, r.software, (extract(epoch FROM r.started_at) * 1000)::bigint,
+    (extract(epoch FROM r.until - clock_timestamp()) * 1000)::bigint,
+    (SELECT count(*) FROM @.task t WHERE t.run_by = r.n)
+  FROM @.replica r ORDER BY r.n`;

@@ -1,0 +1,58 @@
+import { describeHints, describeSharing } from "@convoke/engine/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { noHints, opensSharedStorages } from "./empty-schema.suite.ts";
+import type { HintBus } from "./hints.ts";
+import { openNotifyBus } from "./postgres-backend.ts";
+
+const openStorage = opensSharedStorages(openNotifyBus);
+
+describeSharing("processes on one Postgres database", openStorage);
+
+test("a list can wait until what other processes have begun to write is stored", async () => {
+  const storage = await openStorage();
+  onTestFinished(() => storage.close());
+  const [a, b] = [await storage.open(), await storage.open()];
+  const create = { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 };
+  const step = { epoch: 1, events: ["{}"], state: "working", statusAt: 1, listed: true } as const;
+
+  const commits = Array.from({ length: 50 }, (_, index) =>
+    a.commit({ taskId: `t${index}`, create, ...step }),
+  );
+  await b.sharing.settled(Date.now());
+
+  expect((await b.tasks.list({ owner: "ann", limit: 99 })).records).toHaveLength(50);
+  await Promise.all(commits);
+});
+
+describeHints("without hints", opensSharedStorages(noHints));
+
+describeHints("with hints that are lost, repeated and late", opensSharedStorages(aBadBus()));
+
+/** Buses of one process that lose each third hint, and deliver each other one twice, the newest first. */
+function aBadBus(): () => HintBus {
+  const receivers = new Set<(text: string) => void>();
+  let count = 0;
+  let late: string[] = [];
+  const deliver = (): void => {
+    const texts = late.toReversed();
+    late = [];
+    for (const text of texts) for (const receive of receivers) receive(text);
+  };
+  return () => {
+    let own: ((text: string) => void) | undefined;
+    return {
+      publish: (text) => {
+        if (++count % 3 === 0) return;
+        late.push(text, text);
+        setTimeout(deliver, 20);
+      },
+      subscribe: (receive) => {
+        own = receive;
+        receivers.add(receive);
+      },
+      close: async () => {
+        if (own !== undefined) receivers.delete(own);
+      },
+    };
+  };
+}

@@ -1,0 +1,314 @@
+import { randomUUID } from "node:crypto";
+import { sleep } from "@convoke/protocol/internal";
+import type {
+  ClaimQuery,
+  ClaimedTask,
+  MailboxEntry,
+  NewMailboxEntry,
+  PostResult,
+  Replica,
+  Sharing,
+} from "@convoke/engine";
+import { StorageError } from "../common/storage-error.ts";
+import type { Rows } from "./connection.ts";
+import type { Hint, Hints } from "./hints.ts";
+import type { Lease } from "./lease.ts";
+import type { Reader } from "./reader.ts";
+import { stateAt } from "./schema.ts";
+import {
+  CLAIM,
+  CLAIM_ENDPOINTS,
+  CLAIM_TASK,
+  LEAVE,
+  LOST,
+  MAILBOX,
+  MAILBOX_OF,
+  POST,
+  RELEASE,
+  RELEASED,
+  REPLICAS,
+  WHY_NOT_POSTED,
+} from "./sharing-sql.ts";
+import type { TaskChange } from "./step-plan.ts";
+import type { StepWriter } from "./step-writer.ts";
+import { toRecords } from "./task-sql.ts";
+import { fromText, toText } from "./text.ts";
+import type { WriteQueue } from "./write-queue.ts";
+
+/** How often to look for mailbox entries and lost tasks, in case a hint was lost. */
+const LOOK_MS = 1000;
+interface Parts {
+  readonly reader: Reader;
+  readonly lease: Lease;
+  readonly hints: Hints;
+  readonly steps: StepWriter;
+  readonly writes: WriteQueue;
+  /** How long `settled` waits for other processes. */
+  readonly settleMs: number;
+}
+
+type OnTasks = (taskIds: readonly string[]) => void;
+
+/** The tasks of this process among those of all that use the database. */
+export class PostgresSharing implements Sharing {
+  readonly #parts: Parts;
+  readonly #own = new Set<string>();
+  readonly #onMailbox = new Set<OnTasks>();
+  readonly #onLost = new Set<OnTasks>();
+  /** The answers of other processes to this one's question whether they are settled. */
+  readonly #settling = new Map<string, (replica: number) => void>();
+  readonly #looks: NodeJS.Timeout;
+  /** Whether the answer to a claim was lost. */
+  #isUnsure = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    parts.lease.onReplaced = () => this.#lose([...this.#own]);
+    this.#looks = setInterval(() => {
+      void this.#lookForMail();
+      void this.#lookForLost();
+    }, LOOK_MS).unref();
+  }
+
+  isHeld(since = performance.now()): boolean {
+    return this.#parts.lease.isHeldSince(since);
+  }
+
+  /** Whether this process works on the task. */
+  isOwn(taskId: string): boolean {
+    return this.#own.has(taskId);
+  }
+
+  /** Remembers who works on a task that this process has written. */
+  written({ taskId, before, after }: TaskChange): void {
+    const self = this.#parts.lease.replica;
+    if (after.runBy !== self) {
+      this.#own.delete(taskId);
+      return;
+    }
+    this.#own.add(taskId);
+    if (before.runBy !== self && before.runBy !== null) this.#tellLost(before.runBy, [taskId]);
+  }
+
+  receive(hint: Hint): void {
+    const { lease, hints, writes } = this.#parts;
+    if (hint.kind === "mailbox" && hint.replica === lease.replica) void this.#lookForMail();
+    if (hint.kind === "lost" && hint.replica === lease.replica)
+      void this.#lookForLost(hint.taskIds);
+    if (hint.kind === "settled") this.#settling.get(hint.id)?.(hint.replica);
+    if (hint.kind === "settle") {
+      const answer = { kind: "settled", id: hint.id, replica: lease.replica } as const;
+      void writes.settled().then(() => hints.send(answer));
+    }
+  }
+
+  async claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
+    const { replica, isUnbroken } = this.#parts.lease;
+    const own = this.#isUnsure ? [...this.#own].map(toText) : null;
+    const values = [replica, agentIds.map(toText), dueAt, limit, isUnbroken, own];
+    const rows = await this.#parts.reader.once(CLAIM, values).catch((error: unknown) => {
+      this.#isUnsure = true;
+      throw error;
+    });
+    this.#isUnsure = false;
+    return this.#claimed(rows);
+  }
+
+  async claimTask(taskId: string): Promise<ClaimedTask | undefined> {
+    const { replica, isUnbroken } = this.#parts.lease;
+    const values = [replica, toText(taskId), isUnbroken];
+    return this.#claimed(await this.#parts.reader.rows(CLAIM_TASK, values))[0];
+  }
+
+  async release(taskIds: readonly string[]): Promise<void> {
+    await this.#parts.reader.rows(RELEASE, [this.#parts.lease.replica, taskIds.map(toText)]);
+    this.#forget(taskIds);
+  }
+
+  async post(taskId: string, entry: NewMailboxEntry): Promise<PostResult> {
+    const { reader } = this.#parts;
+    const { kind, json, message } = entry;
+    const messageId = message === undefined ? null : toText(message.messageId);
+    const digest = message === undefined ? null : toText(message.digest);
+    const values = [toText(taskId), kind, json, messageId, digest, Date.now()];
+    for (;;) {
+      const [row] = await reader.once(POST, values).catch((error: unknown) => {
+        if (isTaken(error)) return [];
+        throw error;
+      });
+      if (row !== undefined) {
+        const [id, replica] = row as readonly [string, number | null];
+        if (replica === this.#parts.lease.replica) void this.#lookForMail();
+        else if (replica !== null) this.#parts.hints.send({ kind: "mailbox", replica });
+        return { kind: "posted", id };
+      }
+      const refusal = await this.#whyNotPosted(taskId, messageId);
+      if (refusal !== undefined) return refusal;
+    }
+  }
+
+  async mailbox(taskId: string): Promise<readonly MailboxEntry[]> {
+    const rows = await this.#parts.reader.rows(MAILBOX, [toText(taskId)]);
+    return (rows as readonly MailboxRow[]).map(([id, kind, json, messageId, digest]) => ({
+      id,
+      kind,
+      json,
+      ...(messageId !== null &&
+        digest !== null && {
+          message: { messageId: fromText(messageId), digest: fromText(digest) },
+        }),
+    }));
+  }
+
+  onMailbox(read: OnTasks): () => void {
+    const listener: OnTasks = (taskIds) => read(taskIds);
+    this.#onMailbox.add(listener);
+    return () => this.#onMailbox.delete(listener);
+  }
+
+  onLost(lost: OnTasks): () => void {
+    const listener: OnTasks = (taskIds) => lost(taskIds);
+    this.#onLost.add(listener);
+    return () => this.#onLost.delete(listener);
+  }
+
+  /** Asks the processes that live. One that does not answer in time is not waited for. */
+  async settled(): Promise<void> {
+    const { writes, hints, lease, settleMs } = this.#parts;
+    const others = (await this.replicas()).filter(({ isSelf, leaseMs }) => !isSelf && leaseMs > 0);
+    if (others.length > 0) {
+      const id = randomUUID();
+      const missing = new Set(others.map((other) => Number(other.id)));
+      const answered = new Promise<void>((resolve) => {
+        this.#settling.set(id, (replica) => {
+          missing.delete(replica);
+          if (missing.size === 0) resolve();
+        });
+      });
+      hints.send({ kind: "settle", id, replica: lease.replica });
+      await Promise.race([answered, sleep(settleMs)]);
+      this.#settling.delete(id);
+    }
+    await writes.settled();
+  }
+
+  async claimEndpoints(limit: number): Promise<readonly string[]> {
+    const rows = await this.#parts.reader.rows(CLAIM_ENDPOINTS, [this.#parts.lease.replica, limit]);
+    return rows.map(([key]) => fromText(key as string));
+  }
+
+  async replicas(): Promise<readonly Replica[]> {
+    const rows = (await this.#parts.reader.rows(REPLICAS)) as readonly ReplicaRow[];
+    return rows.map(([n, host, software, startedAt, leaseMs, running]) => ({
+      id: String(n),
+      host,
+      software,
+      startedAt,
+      leaseMs,
+      running,
+      isSelf: n === this.#parts.lease.replica,
+    }));
+  }
+
+  /** Gives up all tasks of this process, at its end. */
+  async close(): Promise<void> {
+    clearInterval(this.#looks);
+    const { reader, lease } = this.#parts;
+    // What cannot be given up now is claimed by others when the lease ends.
+    await reader.rows(LEAVE, [lease.replica]).catch(() => undefined);
+  }
+
+  #claimed(rows: Rows): readonly ClaimedTask[] {
+    const self = this.#parts.lease.replica;
+    const tasks = toRecords(rows).map((record, index) => {
+      const runBy = rows[index]!.at(-1) as number | null;
+      const reason = runBy === null ? "due" : runBy === RELEASED ? "released" : "gone";
+      return { runBy, task: { ...record, reason } satisfies ClaimedTask };
+    });
+    for (const { task } of tasks) {
+      this.#parts.steps.forget(task.taskId);
+      this.#own.add(task.taskId);
+    }
+    const lost = Map.groupBy(tasks, ({ runBy }) => runBy);
+    for (const [replica, some] of lost) {
+      if (replica === null || replica === self) continue;
+      this.#tellLost(
+        replica,
+        some.map(({ task }) => task.taskId),
+      );
+    }
+    return tasks.map(({ task }) => task);
+  }
+
+  #tellLost(replica: number, taskIds: readonly string[]): void {
+    if (replica === RELEASED) return;
+    this.#parts.hints.sendMany(taskIds, (some) => ({ kind: "lost", replica, taskIds: some }));
+  }
+
+  async #whyNotPosted(taskId: string, messageId: string | null): Promise<PostResult | undefined> {
+    const [row] = await this.#parts.reader.rows(WHY_NOT_POSTED, [toText(taskId), messageId]);
+    if (row === undefined) return { kind: "unknown" };
+    const [state, ended, takenBy, digest] = row as readonly [
+      number,
+      boolean,
+      string | null,
+      string | null,
+    ];
+    if (takenBy !== null && digest !== null) {
+      return { kind: "duplicate", taskId: fromText(takenBy), digest: fromText(digest) };
+    }
+    return ended ? { kind: "terminal", state: stateAt(state) } : undefined;
+  }
+
+  async #lookForMail(): Promise<void> {
+    if (this.#onMailbox.size === 0) return;
+    const { reader, lease } = this.#parts;
+    const rows = await reader.rows(MAILBOX_OF, [lease.replica]).catch(() => []);
+    const taskIds = rows.map(([taskId]) => fromText(taskId as string));
+    if (taskIds.length > 0) for (const read of this.#onMailbox) read(taskIds);
+  }
+
+  /** A hint may be old: the task may be this process's again. */
+  async #lookForLost(taskIds: readonly string[] = [...this.#own]): Promise<void> {
+    const { reader, lease, writes } = this.#parts;
+    const own = taskIds.filter((taskId) => this.#own.has(taskId) && !writes.hasWrite(taskId));
+    if (own.length === 0) return;
+    const rows = await reader.rows(LOST, [lease.replica, own.map(toText)]).catch(() => []);
+    const lost = rows.map(([taskId]) => fromText(taskId as string));
+    this.#lose(lost.filter((taskId) => this.#own.has(taskId) && !writes.hasWrite(taskId)));
+  }
+
+  #lose(taskIds: readonly string[]): void {
+    this.#forget(taskIds);
+    if (taskIds.length > 0) for (const lost of this.#onLost) lost(taskIds);
+  }
+
+  #forget(taskIds: readonly string[]): void {
+    for (const taskId of taskIds) {
+      this.#own.delete(taskId);
+      this.#parts.steps.forget(taskId);
+    }
+  }
+}
+
+type MailboxRow = readonly [
+  id: string,
+  kind: MailboxEntry["kind"],
+  json: string,
+  messageId: string | null,
+  digest: string | null,
+];
+
+type ReplicaRow = readonly [
+  n: number,
+  host: string,
+  software: string,
+  startedAt: number,
+  leaseMs: number,
+  running: number,
+];
+
+/** The same message was posted or sent at the same time, so nothing was written. */
+function isTaken(error: unknown): boolean {
+  return error instanceof StorageError && error.code === "23505";
+}

@@ -1,0 +1,181 @@
+import type { Metrics } from "@convoke/protocol";
+import type { CommitResult, CommitStep } from "@convoke/engine";
+import type { Connection } from "./connection.ts";
+import { ClosedError, toFailure } from "./database-error.ts";
+import type { Lane, StepWriter } from "./step-writer.ts";
+
+/** Steps that share a transaction. More would make a caller wait longer than they save. */
+const MAX_STEPS = 128;
+
+interface PendingStep {
+  readonly kind: "step";
+  readonly taskId: string;
+  readonly step: CommitStep;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface OtherWrite {
+  readonly kind: "other";
+  /** Absent: the write concerns any task, so it runs alone. */
+  readonly taskId: string | undefined;
+  readonly run: (connection: Connection) => Promise<void>;
+}
+
+type Write = PendingStep | OtherWrite;
+
+interface Parts {
+  readonly lanes: readonly Lane[];
+  readonly steps: StepWriter;
+  readonly metrics: Metrics | undefined;
+}
+
+/**
+ * Executes the writes of this process on two connections: while one waits for the disk, the other
+ * executes the next batch. Writes of the same task keep their order, and a write that concerns any
+ * task waits for all before it.
+ */
+export class WriteQueue {
+  readonly #parts: Parts;
+  readonly #idle: Lane[];
+  /** The tasks of writes that are being executed. */
+  readonly #busy = new Set<string>();
+  readonly #unfinished = new Set<Promise<unknown>>();
+  #isAlone = false;
+  #waiting: Write[] = [];
+  #isScheduled = false;
+  #isClosed = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#idle = [...parts.lanes];
+  }
+
+  /** Steps that are submitted in the same tick share a transaction. */
+  commit(step: CommitStep): Promise<CommitResult> {
+    return this.#unfinishedUntil((resolve, reject) => {
+      // A copy, because results are found by the step, and the same one may be submitted twice.
+      this.#add({ kind: "step", taskId: step.taskId, step: { ...step }, resolve, reject }, reject);
+    });
+  }
+
+  /** Executes another write in its order. @param taskId absent: it concerns any task */
+  write<T>(work: (connection: Connection) => Promise<T>, taskId?: string): Promise<T> {
+    return this.#unfinishedUntil((resolve, reject) => {
+      const run = (connection: Connection): Promise<void> =>
+        work(connection).then(resolve, (error: unknown) => reject(toFailure(error)));
+      this.#add({ kind: "other", taskId, run }, reject);
+    });
+  }
+
+  /** Whether a write of the task is waiting or being executed. */
+  hasWrite(taskId: string): boolean {
+    return this.#busy.has(taskId) || this.#waiting.some((write) => write.taskId === taskId);
+  }
+
+  /** Resolves when the writes that are waiting or being executed now are stored, or have failed. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#unfinished);
+  }
+
+  /** Completes all writes. Later ones reject. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#isIdle) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  /** A promise that counts as an unfinished write until it is settled. */
+  #unfinishedUntil<T>(
+    start: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
+  ): Promise<T> {
+    const promise = new Promise<T>(start);
+    this.#unfinished.add(promise);
+    const finish = (): void => void this.#unfinished.delete(promise);
+    promise.then(finish, finish);
+    return promise;
+  }
+
+  get #isIdle(): boolean {
+    return this.#waiting.length === 0 && this.#idle.length === this.#parts.lanes.length;
+  }
+
+  #add(write: Write, reject: (error: unknown) => void): void {
+    if (this.#isClosed) return reject(new ClosedError());
+    this.#waiting.push(write);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    while (this.#idle.length > 0) {
+      const next = this.#next();
+      if (next === undefined) return;
+      void this.#run(this.#idle.shift()!, next);
+    }
+  }
+
+  /** The next writes that can be executed together: steps, or one other write. */
+  #next(): readonly Write[] | undefined {
+    if (this.#isAlone) return undefined;
+    const blocked = new Set(this.#busy);
+    const taken: Write[] = [];
+    for (const write of this.#waiting) {
+      const { kind, taskId } = write;
+      if (taskId === undefined) {
+        if (blocked.size === 0 && taken.length === 0) taken.push(write);
+        break;
+      }
+      if (taken.length === MAX_STEPS) break;
+      if (blocked.has(taskId)) continue;
+      if (kind === "other" && taken.length > 0) blocked.add(taskId);
+      else taken.push(write);
+      if (kind === "other" && taken[0] === write) break;
+    }
+    return taken.length === 0 ? undefined : taken;
+  }
+
+  async #run(lane: Lane, writes: readonly Write[]): Promise<void> {
+    const chosen = new Set(writes);
+    this.#waiting = this.#waiting.filter((write) => !chosen.has(write));
+    for (const { taskId } of writes) {
+      if (taskId === undefined) this.#isAlone = true;
+      else this.#busy.add(taskId);
+    }
+    const [first] = writes;
+    await (first?.kind === "other"
+      ? first.run(lane.connection)
+      : this.#commit(lane, writes as readonly PendingStep[]));
+    for (const { taskId } of writes) {
+      if (taskId === undefined) this.#isAlone = false;
+      else this.#busy.delete(taskId);
+    }
+    // The same lane is used again, so that the other one connects only under load.
+    this.#idle.unshift(lane);
+    this.#start();
+    if (this.#isIdle) this.#onIdle?.();
+  }
+
+  async #commit(lane: Lane, pending: readonly PendingStep[]): Promise<void> {
+    const { steps, metrics } = this.#parts;
+    const startedAt = performance.now();
+    const results = await steps.write(
+      pending.map(({ step }) => step),
+      lane,
+    );
+    metrics?.observe("commitSeconds", (performance.now() - startedAt) / 1000);
+    metrics?.observe("commitSteps", pending.length);
+    for (const [index, { resolve, reject }] of pending.entries()) {
+      const result = results[index]!;
+      if (result instanceof Error) reject(result);
+      else resolve(result);
+    }
+  }
+}

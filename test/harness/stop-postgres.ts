@@ -1,0 +1,6 @@
+import { stopPostgres } from "./postgres.ts";
+
+/** Runs once, after all tests. */
+export function teardown(): void {
+  stopPostgres();
+}
