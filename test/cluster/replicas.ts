@@ -83,7 +83,7 @@ export class Replicas implements Directory {
   }
 
   async #end(): Promise<void> {
-    await Promise.all(this.#all.map((replica) => replica.end ?? replica.kill()));
+    await Promise.all(this.#all.map((replica) => replica.kill()));
   }
 
   #pick(): number {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aCreation, aStep, anEvent } from "../backend-contract/fixtures.ts";
+import { aStep, anEvent } from "../backend-contract/fixtures.ts";
 import { type OpenStorage, aRun, claimAll, sharing } from "./shared-storage.ts";
 
 const message = { messageId: "m1", digest: "d1" };
