@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FaultyStorage } from "../wire/faulty-storage.ts";
-import { StorageError } from "../../packages/backends/src/common/storage-error.ts";
+import { StorageError } from "../../packages/backends/src/storage/storage-error.ts";
 import { verifies } from "../verifies.ts";
 import { aServer, send } from "./a-measured-server.ts";
 

@@ -14,12 +14,8 @@ export type { Engine, EngineOptions } from "./run/engine.ts";
 export { Agents, type ServedAgent } from "./run/agents.ts";
 export type { TaskChange, TaskScope } from "./run/live-tasks.ts";
 export { isSettled } from "./run/live-task.ts";
-export {
-  type AcceptedTask,
-  type Incoming,
-  type NewTaskOptions,
-  acceptMessage,
-} from "./messages/accept-message.ts";
+export { acceptMessage } from "./messages/accept-message.ts";
+export type { AcceptedTask, Incoming, NewTaskOptions } from "./messages/incoming.ts";
 export { addAgent, removeAgent, replaceAgent } from "./lifecycle/change-agents.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
 export { streamDisconnected } from "./lifecycle/disconnect.ts";

@@ -1,4 +1,4 @@
-import { StorageError } from "../common/storage-error.ts";
+import { StorageError } from "../storage/storage-error.ts";
 
 /** The database cannot be used. The message says why and what to do, in one sentence. */
 export class DatabaseError extends Error {

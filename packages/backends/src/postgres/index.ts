@@ -5,4 +5,4 @@ export type { PostgresBackendOptions } from "./postgres-backend.ts";
 
 // What can go wrong
 export { DatabaseError } from "./database-error.ts";
-export { StorageError } from "../common/storage-error.ts";
+export { StorageError } from "../storage/storage-error.ts";

@@ -11,7 +11,7 @@ import type {
   TaskRecordPage,
   WakePosition,
 } from "@convoke/engine";
-import { unpackLines } from "../common/front-coding.ts";
+import { unpackLines } from "../storage/front-coding.ts";
 import type { Connection, Rows, Statement } from "./connection.ts";
 import { ClosedError, sqlState, toFailure } from "./database-error.ts";
 import {

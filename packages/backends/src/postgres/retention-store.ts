@@ -1,5 +1,5 @@
 import type { PruneQuery, RetentionStore, Seq, StoredSnapshot, TaskRecord } from "@convoke/engine";
-import { unpackLines } from "../common/front-coding.ts";
+import { unpackLines } from "../storage/front-coding.ts";
 import type { Reader } from "./reader.ts";
 import type { StepWriter } from "./step-writer.ts";
 import { COMPACTABLE, toRecords } from "./task-sql.ts";

@@ -9,7 +9,7 @@ import type {
   Replica,
   Sharing,
 } from "@convoke/engine";
-import { StorageError } from "../common/storage-error.ts";
+import { StorageError } from "../storage/storage-error.ts";
 import type { Rows } from "./connection.ts";
 import type { Hint, Hints } from "./hints.ts";
 import type { Lease } from "./lease.ts";

@@ -1,5 +1,5 @@
 import { isTerminal } from "@convoke/protocol";
-import { packLines } from "../common/front-coding.ts";
+import { packLines } from "../storage/front-coding.ts";
 import type { Statement } from "./connection.ts";
 import { endpointIn } from "./push-store.ts";
 import { stateNumber } from "./schema.ts";

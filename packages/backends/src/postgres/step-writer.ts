@@ -1,7 +1,7 @@
 import type { CommitResult, CommitStep, NewTask, Seq } from "@convoke/engine";
 import { InvalidStepError, type TakenMessage } from "@convoke/engine/backend";
-import { unpackLines } from "../common/front-coding.ts";
-import { TaskCache } from "../common/task-cache.ts";
+import { unpackLines } from "../storage/front-coding.ts";
+import { TaskCache } from "../storage/task-cache.ts";
 import type { Connection, Rows } from "./connection.ts";
 import { sqlState, toFailure } from "./database-error.ts";
 import { stateAt } from "./schema.ts";

@@ -15,7 +15,7 @@ import type {
 } from "./thread-messages.ts";
 import type { TaskState } from "@convoke/protocol";
 import type { PruneQuery, Seq } from "@convoke/engine";
-import { unpackLines } from "../common/front-coding.ts";
+import { unpackLines } from "../storage/front-coding.ts";
 
 /**
  * Merges the two halves of the index. Tasks that ended at the same time are in the

@@ -7,4 +7,4 @@ export { type MoveOptions, moveDataFolder } from "./move-data.ts";
 
 // What can go wrong
 export { DataFolderBusyError, DataFolderError, type HolderFacts } from "./data-folder.ts";
-export { StorageError } from "../common/storage-error.ts";
+export { StorageError } from "../storage/storage-error.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { RegistryLimits, RegistryRecord, RegistryStore } from "@convoke/engine";
 import { DataFolderError } from "./data-folder.ts";
-import { StorageError } from "../common/storage-error.ts";
+import { StorageError } from "../storage/storage-error.ts";
 import { toFailure } from "./storage-error.ts";
 
 const VERSION = 1;

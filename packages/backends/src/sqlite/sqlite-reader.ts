@@ -12,7 +12,7 @@ import type {
   TaskRecordPage,
   WakePosition,
 } from "@convoke/engine";
-import { unpackLines } from "../common/front-coding.ts";
+import { unpackLines } from "../storage/front-coding.ts";
 import { isDamage, primaryCode } from "./storage-error.ts";
 import {
   AFTER_ALL_IDS,

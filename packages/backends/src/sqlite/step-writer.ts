@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Seq } from "@convoke/engine";
 import { type StateRules, checkCommit, notOneLine, wakeAtAfter } from "@convoke/engine/backend";
-import { unpackLines } from "../common/front-coding.ts";
-import { TaskCache } from "../common/task-cache.ts";
+import { unpackLines } from "../storage/front-coding.ts";
+import { TaskCache } from "../storage/task-cache.ts";
 import type { ContextWriter, IdScope, MessageWriter } from "./id-writers.ts";
 import type { PushWriter } from "./push-table.ts";
 import type { TaskCounts } from "./task-counts.ts";

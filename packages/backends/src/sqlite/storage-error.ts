@@ -1,4 +1,4 @@
-import type { Failure } from "../common/storage-error.ts";
+import type { Failure } from "../storage/storage-error.ts";
 
 export function toFailure(error: unknown): Failure {
   return {

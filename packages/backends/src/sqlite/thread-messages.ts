@@ -11,7 +11,7 @@ import type {
   Seq,
   StoredSnapshot,
 } from "@convoke/engine";
-import type { Failure } from "../common/storage-error.ts";
+import type { Failure } from "../storage/storage-error.ts";
 
 /** The settings of the writer thread. */
 export interface WriterSettings {

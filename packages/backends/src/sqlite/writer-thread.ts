@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import { type CommitResult, type CommitStep, InvalidStepError, type Seq } from "@convoke/engine";
 import type { Metrics } from "@convoke/protocol";
-import { StorageError } from "../common/storage-error.ts";
+import { StorageError } from "../storage/storage-error.ts";
 import { isDamage } from "./storage-error.ts";
 import type {
   FromWriter,
@@ -12,7 +12,7 @@ import type {
   WriteAnswer,
   WriteResults,
 } from "./thread-messages.ts";
-import { packLines } from "../common/front-coding.ts";
+import { packLines } from "../storage/front-coding.ts";
 
 /** A batch with this many steps means that many tasks write concurrently. */
 const MANY_STEPS = 4;

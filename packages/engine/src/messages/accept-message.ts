@@ -6,77 +6,21 @@ import {
   type ApprovalAnswer,
   type Caller,
   type Message,
-  type Task,
-  type TraceContext,
   invalidParams,
   isInterrupted,
   openApprovals,
 } from "@convoke/protocol";
-import type { AcceptedMessage, CommitResult, NewPush, Seq } from "../log/backend.ts";
-import type { ServedAgent } from "../run/agents.ts";
+import type { CommitResult, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
-import type { TaskSnapshot } from "../log/task-snapshot.ts";
-import {
-  NO_EXTENSIONS,
-  type Sender,
-  readTurnLog,
-  senderFields,
-  senderNote,
-  turnEndedAt,
-} from "../log/turn-log.ts";
+import { NO_EXTENSIONS, readTurnLog, senderFields, turnEndedAt } from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
-import { digestMessage, joinTask, toStoredMessage, translateMessage } from "./join-task.ts";
-import { newId } from "../task/new-id.ts";
-import { traceFields } from "../task/status.ts";
+import { beginTask } from "./begin-task.ts";
+import { type AcceptedTask, type AddressedMessage, type Incoming, recordedId } from "./incoming.ts";
+import { joinTask, toStoredMessage, translateMessage } from "./join-task.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkHistory } from "../task/limits.ts";
 import { startAttempt } from "../run/resume-task.ts";
-
-/** How a task that a message creates differs from other tasks of the agent. */
-export interface NewTaskOptions {
-  /** Time limit of the task in milliseconds, in addition to that of the agent. Default none. */
-  readonly timeoutMs?: number | undefined;
-  /**
-   * Creates a task even if the agent answers with a message alone, for callers that only know tasks.
-   * Default false.
-   */
-  readonly isAnnounced?: boolean | undefined;
-}
-
-/** A message from a caller. */
-export interface Incoming extends Sender {
-  /** The agent that the message is for. Default: the first one of the engine. */
-  readonly agent?: ServedAgent | undefined;
-  readonly message: Message;
-  readonly trace?: TraceContext | undefined;
-  /**
-   * Whether a message with the id of an earlier one is a retry of it. Default true. If false, the id
-   * is not recorded, and the message is a new one whatever its id.
-   */
-  readonly isRetryable?: boolean | undefined;
-  /** Creates the push config sent with the message, for the task and the events after a position of its log. */
-  readonly push?: ((taskId: string, after: Seq) => NewPush) | undefined;
-  /** The mailbox entry in which another process has passed the message on. */
-  readonly mailboxId?: string | undefined;
-  /** The id of a new task, chosen by code in this process; requests never choose it. Default: a generated id. */
-  readonly newTaskId?: string | undefined;
-  readonly newTask?: NewTaskOptions | undefined;
-}
-
-/** A message whose agent is known. */
-export interface AddressedMessage extends Incoming {
-  readonly agent: ServedAgent;
-}
-
-/** The task that accepted a message. */
-export interface AcceptedTask {
-  readonly live: LiveTask;
-  /** The last sequence before this message: a stream of its turn starts after it. */
-  readonly after: Seq;
-  /** For a retry: the task when the message first arrived. */
-  readonly joined?: TaskSnapshot;
-}
 
 const ROLE_PROBLEM = 'must be "user" (ROLE_USER in 1.0): callers do not speak for the agent';
 
@@ -88,106 +32,6 @@ export function acceptMessage(engine: Engine, given: Incoming): Promise<Accepted
   return taskId === undefined
     ? beginTask(engine, incoming)
     : continueTask(engine, incoming, taskId);
-}
-
-/** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
-async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<AcceptedTask> {
-  const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
-  agent.requireEnabled();
-  const { owner } = caller;
-  await followContext(engine, incoming);
-  const now = engine.now();
-  const { newTaskId, newTask: { timeoutMs, isAnnounced = false } = {} } = incoming;
-  const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
-  const taskId = newTaskId ?? newId(now);
-  const contextId = message.contextId ?? newId(now);
-  const earlier = { owner, contextId, agent, position: { createdAt, taskId } };
-  const conversation =
-    message.contextId === undefined
-      ? []
-      : await conversationBefore(engine.backend, engine.contextOf(earlier));
-  // A contextId without tasks starts a new conversation, unless its tasks were pruned: then refuse,
-  // because the caller expects history.
-  const isOpening = message.contextId !== undefined && conversation.length === 0;
-  await engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt, timeoutMs });
-  const received = { ...message, taskId, contextId };
-  const metadata = {
-    ...(trace && traceFields(trace)),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-  };
-  const task: Task = {
-    kind: "task",
-    id: taskId,
-    contextId,
-    status: { state: "submitted", timestamp: live.writer.statusTime(now) },
-    history: [received],
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-  };
-  // An agent that may reply without a task shows the task only when its first event requires one.
-  const announced = isAnnounced || !agent.info.replies;
-  const push = incoming.push?.(taskId, 0);
-  try {
-    const working = announced ? [engine.status(live, "working", { trace })] : [];
-    const committed = await live.writer.append(
-      [task, ...senderNote(taskId, incoming), ...working],
-      {
-        epoch: 1,
-        create: {
-          owner,
-          contextId,
-          agent: agent.info.name,
-          agentId: agent.id,
-          createdAt,
-          ...(isOpening && { unlessForgotten: true }),
-        },
-        ...recordedId(incoming, message),
-        listed: announced,
-        ...(live.deadline !== undefined && { wakeAt: live.deadline }),
-        ...(push && { push }),
-        running: true,
-      },
-    );
-    if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
-    if (committed.kind === "forgotten") throw expiredContext();
-    engine.metrics.count("tasksStarted");
-    if (push !== undefined) engine.startPush(taskId, push);
-    if (live.deadline !== undefined) engine.wakeTimer.schedule(live.deadline);
-    const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
-    const asked = { message: received, conversation, caller, trace, extensions };
-    engine.start(live, { ...begun, ...asked });
-    return { live, after: 0 };
-  } finally {
-    // The task was not created, so it does not count.
-    if (live.writer.head === 0) engine.openTasks.remove(owner);
-    engine.tasks.release(live);
-  }
-}
-
-/** In a shared storage, the clock of the process that created the last task of a context may be ahead of this one. */
-async function followContext(
-  engine: Engine,
-  { agent, message: { contextId }, caller: { owner } }: AddressedMessage,
-): Promise<void> {
-  if (engine.sharing === undefined || contextId === undefined) return;
-  const position = { createdAt: Number.MAX_SAFE_INTEGER, taskId: "" };
-  const context = engine.contextOf({ owner, contextId, agent, position });
-  const [newest] = await engine.backend.tasks.ofContext({ ...context, limit: 1 });
-  if (newest !== undefined) engine.clock.follow(newest.createdAt);
-}
-
-/** The id to store with the message, so that a retry is recognized. */
-function recordedId(
-  { isRetryable = true }: Incoming,
-  message: Message,
-): { readonly message?: AcceptedMessage } {
-  if (!isRetryable) return {};
-  return { message: { messageId: message.messageId, digest: digestMessage(message) } };
-}
-
-export function expiredContext(): A2AError {
-  const problem = "names a conversation that has expired; leave contextId out to begin a new one";
-  return invalidParams("message.contextId", problem);
 }
 
 /** Passes a message to a task that waits for one, or to an agent that accepts messages while it works. */

@@ -6,13 +6,13 @@ import {
   invalidParams,
   isMessageReceived,
 } from "@convoke/protocol";
-import type { AcceptedTask, AddressedMessage } from "./accept-message.ts";
+import { digestMessage } from "./digest-message.ts";
+import type { AcceptedTask, AddressedMessage } from "./incoming.ts";
 import type { Backend, CommitResult } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
-import { hash } from "node:crypto";
 
 type Duplicate = Extract<CommitResult, { kind: "duplicate" }>;
 
@@ -109,33 +109,6 @@ function hasMessage(event: LogEntry["event"], messageId: string): boolean {
     event.kind === "internal:message" &&
     (event as { readonly message: Message }).message.messageId === messageId
   );
-}
-
-/**
- * A digest of the content of a message. It is computed from the decoded message,
- * so that a retry is recognized over any binding and version.
- */
-export function digestMessage(message: Message): string {
-  const fields = Object.entries(message).filter(([, value]) => !isEmpty(value));
-  return hash("sha256", canonical(Object.fromEntries(fields)), "base64url");
-}
-
-/** In 1.0 an empty field is the same as an absent one, and clients send either. */
-function isEmpty(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return value === "" || value === null;
-  return Object.keys(value).length === 0;
-}
-
-/**
- * JSON with sorted keys, because the order of fields does not matter. Unlike the canonical JSON of
- * signatures it accepts everything that a message can contain, such as unpaired surrogates.
- */
-function canonical(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  fields.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(",")}}`;
 }
 
 /** The message as the agent wants it to be stored. Throws if the agent refuses it. */

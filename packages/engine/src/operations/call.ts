@@ -9,7 +9,7 @@ import {
 } from "@convoke/protocol";
 import type { ServedAgent } from "../run/agents.ts";
 import type { TaskScope } from "../run/live-tasks.ts";
-import type { NewTaskOptions } from "../messages/accept-message.ts";
+import type { NewTaskOptions } from "../messages/incoming.ts";
 import type { Engine } from "../run/engine.ts";
 
 /** The extensions that the server implements for every agent. */

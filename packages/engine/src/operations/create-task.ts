@@ -1,5 +1,5 @@
 import type { Metadata, Task } from "@convoke/protocol";
-import { expiredContext } from "../messages/accept-message.ts";
+import { expiredContext } from "../messages/begin-task.ts";
 import { newId } from "../task/new-id.ts";
 import type { Call } from "./call.ts";
 import { stopping } from "./send-message.ts";

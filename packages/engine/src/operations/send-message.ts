@@ -9,7 +9,8 @@ import {
   unknownSkill,
   withHistoryLength,
 } from "@convoke/protocol";
-import { type AcceptedTask, acceptMessage } from "../messages/accept-message.ts";
+import { acceptMessage } from "../messages/accept-message.ts";
+import type { AcceptedTask } from "../messages/incoming.ts";
 import { checkMessageSize } from "../task/limits.ts";
 import type { Engine } from "../run/engine.ts";
 import { type LiveTask, isDecided, isSettled } from "../run/live-task.ts";

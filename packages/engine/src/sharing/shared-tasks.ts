@@ -11,7 +11,8 @@ import type {
   NewPush,
   Sharing,
 } from "../log/backend.ts";
-import { type AddressedMessage, receive } from "../messages/accept-message.ts";
+import { receive } from "../messages/accept-message.ts";
+import type { AddressedMessage } from "../messages/incoming.ts";
 import type { Engine, Forwarded, SharingRules } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 

@@ -1,0 +1,99 @@
+import { type A2AError, type Task, invalidParams } from "@convoke/protocol";
+import { conversationBefore } from "../log/conversation.ts";
+import { NO_EXTENSIONS, senderNote } from "../log/turn-log.ts";
+import type { Engine } from "../run/engine.ts";
+import { newId } from "../task/new-id.ts";
+import { traceFields } from "../task/status.ts";
+import { type AcceptedTask, type AddressedMessage, recordedId } from "./incoming.ts";
+import { joinTask } from "./join-task.ts";
+
+/** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
+export async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<AcceptedTask> {
+  const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
+  agent.requireEnabled();
+  const { owner } = caller;
+  await followContext(engine, incoming);
+  const now = engine.now();
+  const { newTaskId, newTask: { timeoutMs, isAnnounced = false } = {} } = incoming;
+  const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
+  const taskId = newTaskId ?? newId(now);
+  const contextId = message.contextId ?? newId(now);
+  const earlier = { owner, contextId, agent, position: { createdAt, taskId } };
+  const conversation =
+    message.contextId === undefined
+      ? []
+      : await conversationBefore(engine.backend, engine.contextOf(earlier));
+  // A contextId without tasks starts a new conversation, unless its tasks were pruned: then refuse,
+  // because the caller expects history.
+  const isOpening = message.contextId !== undefined && conversation.length === 0;
+  await engine.openTasks.admit(owner);
+  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt, timeoutMs });
+  const received = { ...message, taskId, contextId };
+  const metadata = {
+    ...(trace && traceFields(trace)),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
+  const task: Task = {
+    kind: "task",
+    id: taskId,
+    contextId,
+    status: { state: "submitted", timestamp: live.writer.statusTime(now) },
+    history: [received],
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+  // An agent that may reply without a task shows the task only when its first event requires one.
+  const announced = isAnnounced || !agent.info.replies;
+  const push = incoming.push?.(taskId, 0);
+  try {
+    const working = announced ? [engine.status(live, "working", { trace })] : [];
+    const committed = await live.writer.append(
+      [task, ...senderNote(taskId, incoming), ...working],
+      {
+        epoch: 1,
+        create: {
+          owner,
+          contextId,
+          agent: agent.info.name,
+          agentId: agent.id,
+          createdAt,
+          ...(isOpening && { unlessForgotten: true }),
+        },
+        ...recordedId(incoming, message),
+        listed: announced,
+        ...(live.deadline !== undefined && { wakeAt: live.deadline }),
+        ...(push && { push }),
+        running: true,
+      },
+    );
+    if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
+    if (committed.kind === "forgotten") throw expiredContext();
+    engine.metrics.count("tasksStarted");
+    if (push !== undefined) engine.startPush(taskId, push);
+    if (live.deadline !== undefined) engine.wakeTimer.schedule(live.deadline);
+    const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
+    const asked = { message: received, conversation, caller, trace, extensions };
+    engine.start(live, { ...begun, ...asked });
+    return { live, after: 0 };
+  } finally {
+    // The task was not created, so it does not count.
+    if (live.writer.head === 0) engine.openTasks.remove(owner);
+    engine.tasks.release(live);
+  }
+}
+
+/** In a shared storage, the clock of the process that created the last task of a context may be ahead of this one. */
+async function followContext(
+  engine: Engine,
+  { agent, message: { contextId }, caller: { owner } }: AddressedMessage,
+): Promise<void> {
+  if (engine.sharing === undefined || contextId === undefined) return;
+  const position = { createdAt: Number.MAX_SAFE_INTEGER, taskId: "" };
+  const context = engine.contextOf({ owner, contextId, agent, position });
+  const [newest] = await engine.backend.tasks.ofContext({ ...context, limit: 1 });
+  if (newest !== undefined) engine.clock.follow(newest.createdAt);
+}
+
+export function expiredContext(): A2AError {
+  const problem = "names a conversation that has expired; leave contextId out to begin a new one";
+  return invalidParams("message.contextId", problem);
+}
