@@ -29,7 +29,7 @@ export const SUITES: readonly MutantSuite[] = [
       "test/mutation/executed-is-approved.test.ts",
     ],
     groups: GATE_MUTANTS,
-    some: 2,
+    some: 1,
   },
   {
     name: "the policy of the coding agent",
