@@ -88,7 +88,7 @@ export default defineConfig({
     globalSetup: "test/harness/stop-postgres.ts",
     reporters: ["default", new NotRun(), new RequirementRecord()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
-    maxWorkers: 6,
+    maxWorkers: 8,
     // A liveness bound on a slow machine, not a performance claim.
     testTimeout: 30_000,
     hookTimeout: 30_000,

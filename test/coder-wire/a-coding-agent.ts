@@ -12,7 +12,7 @@ import { type Model, type Tool, defineAgent, inputRequired, tool } from "@convok
 
 /** What the tools of the agent have done. */
 export class Workspace {
-  readonly files = new Map<string, string>([["/work/a.ts", "one\n"]]);
+  readonly files = new Map<string, string>([["/project/a.ts", "one\n"]]);
   readonly commands: string[] = [];
   /** Resolves when a slow command runs. */
   readonly running = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ function codingTools(workspace: Workspace, { mayAutoExecute = false } = {}) {
       confirm: ({ input, turn }) => {
         if (isAutomatic(turn)) return "allow";
         const { command } = input as { command: string };
-        const preview = [commandPreview({ command, commands: [command], cwd: "/work" })];
+        const preview = [commandPreview({ command, commands: [command], cwd: "/project" })];
         return { title: command, risk: "danger", preview };
       },
       run: async function* (input, { signal }) {

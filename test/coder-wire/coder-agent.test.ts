@@ -21,12 +21,12 @@ import {
 } from "./a-coder-client.ts";
 import { Workspace, codingAgent } from "./a-coding-agent.ts";
 
-const WRITE = calls("write_file", { path: "/work/a.ts", content: "two\n" }, "c1");
+const WRITE = calls("write_file", { path: "/project/a.ts", content: "two\n" }, "c1");
 const RUN = calls("run_command", { command: "npm test" }, "c2");
 
 /** The settings in the first message of a client, which activate the dialect. */
 const SETTINGS = {
-  metadata: { coderAgent: { kind: "agent-settings", workspacePath: "/work" } },
+  metadata: { coderAgent: { kind: "agent-settings", workspacePath: "/project" } },
 } as const;
 
 const begin = (client: CoderClient, text: string): Promise<readonly CoderFrame[]> =>
@@ -55,13 +55,13 @@ describe("a client that is written for Gemini's coding agent", () => {
       const pending = asked.filter((frame) => kindOf(frame) === "tool-call-confirmation");
       expect(pending.map(dataIn)).toMatchObject([
         {
-          request: { callId: "c1", name: "write_file", args: { path: "/work/a.ts" } },
+          request: { callId: "c1", name: "write_file", args: { path: "/project/a.ts" } },
           status: "awaiting_approval",
           confirmationDetails: {
             type: "edit",
-            title: "Write /work/a.ts",
+            title: "Write /project/a.ts",
             fileName: "a.ts",
-            filePath: "/work/a.ts",
+            filePath: "/project/a.ts",
             fileDiff: expect.stringContaining("@@"),
             originalContent: "one\n",
             newContent: "two\n",
@@ -99,7 +99,7 @@ describe("a client that is written for Gemini's coding agent", () => {
         "proceed_once",
       ]);
       expect(stateOf(done.at(-1)!)).toBe("completed");
-      expect(workspace.files.get("/work/a.ts")).toBe("two\n");
+      expect(workspace.files.get("/project/a.ts")).toBe("two\n");
       expect(workspace.commands).toEqual(["npm test"]);
     },
   );
@@ -131,10 +131,10 @@ describe("a client that is written for Gemini's coding agent", () => {
     const reply = { callId: "c1", outcome: "proceed_once", newContent: "three\n" };
     const done = await client.stream({ taskId, ...sending(reply) });
 
-    expect(workspace.files.get("/work/a.ts")).toBe("three\n");
+    expect(workspace.files.get("/project/a.ts")).toBe("three\n");
     const last = done.map(dataIn).findLast(({ status }) => status === "success");
     expect(last).toMatchObject({
-      request: { args: { path: "/work/a.ts", content: "three\n" } },
+      request: { args: { path: "/project/a.ts", content: "three\n" } },
       response: { resultDisplay: { originalContent: "one\n", newContent: "three\n" } },
     });
   });
@@ -143,7 +143,7 @@ describe("a client that is written for Gemini's coding agent", () => {
     "R69",
     "is asked in spite of autoExecute unless the server grants it, and then is not asked",
     async () => {
-      const settings = { kind: "agent-settings", workspacePath: "/work", autoExecute: true };
+      const settings = { kind: "agent-settings", workspacePath: "/project", autoExecute: true };
       const message = { ...saying("go"), metadata: { coderAgent: settings } };
       const ends = [false, true].map(async (mayAutoExecute) => {
         const model = scriptedModel([WRITE, "Done."]);
@@ -157,7 +157,7 @@ describe("a client that is written for Gemini's coding agent", () => {
       expect(stateOf(done!.at(-1)!)).toBe("completed");
       expect(done!.map(kindOf)).not.toContain("tool-call-confirmation");
       expect(statuses(done!, "c1")).toEqual(["scheduled", "executing", "success"]);
-      const shown = { filePath: "/work/a.ts", originalContent: "one\n", newContent: "two\n" };
+      const shown = { filePath: "/project/a.ts", originalContent: "one\n", newContent: "two\n" };
       expect(done!.map(dataIn)).toContainEqual(
         expect.objectContaining({
           response: expect.objectContaining({ resultDisplay: expect.objectContaining(shown) }),
@@ -229,7 +229,7 @@ describe("text", () => {
 
     expect(statuses(frames, "c1").at(-1)).toBe("cancelled");
     expect(stateOf(frames.at(-1)!)).toBe("completed");
-    expect(workspace.files.get("/work/a.ts")).toBe("one\n");
+    expect(workspace.files.get("/project/a.ts")).toBe("one\n");
   });
 });
 

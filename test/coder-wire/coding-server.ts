@@ -8,6 +8,6 @@ import { codingAgent } from "./a-coding-agent.ts";
 const turn: ScriptedTurn = ({ transcript }: ModelRequest) =>
   transcript.at(-1)?.role === "tool"
     ? "Done."
-    : calls("write_file", { path: "/work/a.ts", content: "two\n" }, "c1");
+    : calls("write_file", { path: "/project/a.ts", content: "two\n" }, "c1");
 
 await serveAgent(codingAgent(scriptedModel([turn, turn])));

@@ -17,7 +17,7 @@ function flow(frames: readonly CoderFrame[]): readonly string[] {
   });
 }
 
-const WRITE = calls("write_file", { path: "/work/a.ts", content: "two\n" }, "c1");
+const WRITE = calls("write_file", { path: "/project/a.ts", content: "two\n" }, "c1");
 
 describe("the flow of a guarded edit", () => {
   verifies(
@@ -40,7 +40,7 @@ describe("the flow of a guarded edit", () => {
         "tool-call-confirmation",
         "state-change: input-required",
       ]);
-      expect(workspace.files.get("/work/a.ts")).toBe("one\n");
+      expect(workspace.files.get("/project/a.ts")).toBe("one\n");
       const userMessage = { kind: "tool-call-confirmation", toolCallId: "c1", approved: true };
       const { contextId } = asked[0]!.event as { contextId: string };
       const done = await client.frames("/message/stream", { taskId, contextId, userMessage });
@@ -58,7 +58,7 @@ describe("the flow of a guarded edit", () => {
       );
       expect(flow(done).indexOf(texts![0]!)).toBe(3);
       expect(done.at(-1)?.event).toMatchObject({ final: true, status: { state: "completed" } });
-      expect(workspace.files.get("/work/a.ts")).toBe("two\n");
+      expect(workspace.files.get("/project/a.ts")).toBe("two\n");
     },
   );
 
@@ -77,7 +77,7 @@ describe("the flow of a guarded edit", () => {
       "tool-call-update: CANCELLED",
     ]);
     expect(flow(done).at(-1)).toBe("state-change: completed");
-    expect(workspace.files.get("/work/a.ts")).toBe("one\n");
+    expect(workspace.files.get("/project/a.ts")).toBe("one\n");
   });
 
   verifies(
@@ -140,7 +140,7 @@ describe("every kind of event", () => {
     ]);
     const settings = {
       kind: "agent-settings",
-      workspacePath: "/work",
+      workspacePath: "/project",
       autoExecute: false,
     } as const;
     const client = await coderClient(codingAgent(model, { settings: () => settings }));
@@ -161,14 +161,14 @@ describe("every kind of event", () => {
     expect(of("citation")).toEqual([
       { kind: "citation", url: "https://example.com/spec", title: "Spec" },
     ]);
-    const inputParameters = { path: "/work/a.ts", content: "two\n" };
+    const inputParameters = { path: "/project/a.ts", content: "two\n" };
     expect(of("tool-call-confirmation")).toEqual([
       {
         kind: "tool-call-confirmation",
         toolCallId: "c1",
         toolName: "write_file",
         inputParameters,
-        confirmationRequest: { title: "Write /work/a.ts", prompt: "May I?", type: "warning" },
+        confirmationRequest: { title: "Write /project/a.ts", prompt: "May I?", type: "warning" },
       },
     ]);
     const update = {
@@ -189,7 +189,7 @@ describe("every kind of event", () => {
       { ...failing, status: "EXECUTING" },
       { ...failing, status: "FAILED", error: expect.stringContaining("no such file") },
       { ...update, status: "EXECUTING" },
-      { ...update, status: "SUCCEEDED", result: "Wrote /work/a.ts" },
+      { ...update, status: "SUCCEEDED", result: "Wrote /project/a.ts" },
     ]);
     expect(of("state-change").map(({ state }) => state)).toEqual([
       "working",
@@ -208,14 +208,14 @@ describe("every kind of event", () => {
   });
 
   test("has the model that produced it, and no settings that are as the caller asked", async () => {
-    const settings = { kind: "agent-settings", workspacePath: "/work" } as const;
+    const settings = { kind: "agent-settings", workspacePath: "/project" } as const;
     const client = await coderClient(
       codingAgent(scriptedModel(["Hi."]), { settings: () => settings }),
     );
 
     const frames = await client.frames("/message/stream", {
       userMessage: "hi",
-      agentSettings: { workspacePath: "/work" },
+      agentSettings: { workspacePath: "/project" },
     });
 
     expect(frames.map(kindOf)).not.toContain("agent-settings");

@@ -22,7 +22,7 @@ import {
 } from "./a-coder-client.ts";
 import { Workspace, codingAgent } from "./a-coding-agent.ts";
 
-const WRITE = calls("write_file", { path: "/work/a.ts", content: "two\n" }, "c1");
+const WRITE = calls("write_file", { path: "/project/a.ts", content: "two\n" }, "c1");
 const RUN = calls("run_command", { command: "npm test" }, "c2");
 
 /** The kinds of a stream under the URI of its extension. */
@@ -62,8 +62,8 @@ describe("the development-tool extension", () => {
       tool_call_id: "c1",
       status: "PENDING",
       tool_name: "write_file",
-      description: "Write /work/a.ts",
-      input_parameters: { path: "/work/a.ts", content: "two\n" },
+      description: "Write /project/a.ts",
+      input_parameters: { path: "/project/a.ts", content: "two\n" },
       confirmation_request: {
         options: ["once", "conversation", "always", "reject"].map((id) => ({
           id,
@@ -72,7 +72,7 @@ describe("the development-tool extension", () => {
         })),
         file_edit_details: {
           file_name: "a.ts",
-          file_path: "/work/a.ts",
+          file_path: "/project/a.ts",
           old_content: "one\n",
           new_content: "two\n",
           formatted_diff: expect.stringContaining("@@"),
@@ -82,7 +82,7 @@ describe("the development-tool extension", () => {
     const command = asked.map(dataIn).findLast(({ tool_call_id }) => tool_call_id === "c2");
     expect(command).toMatchObject({
       confirmation_request: {
-        execute_details: { command: "npm test", working_directory: "/work" },
+        execute_details: { command: "npm test", working_directory: "/project" },
       },
     });
     const modified_details = { file_details: { new_content: "three\n" } };
@@ -98,7 +98,7 @@ describe("the development-tool extension", () => {
       expect.objectContaining({
         tool_call_id: "c1",
         status: "SUCCEEDED",
-        output: { diff: expect.objectContaining({ file_path: "/work/a.ts" }) },
+        output: { diff: expect.objectContaining({ file_path: "/project/a.ts" }) },
       }),
     );
     const live = updates.filter(({ tool_call_id }) => tool_call_id === "c2");
@@ -109,7 +109,7 @@ describe("the development-tool extension", () => {
       ["SUCCEEDED", "tick 1\ntick 2\n"],
     ]);
     expect(distinct(kinds(done, uri)).slice(-2)).toEqual(["TEXT_CONTENT", "STATE_CHANGE"]);
-    expect(workspace.files.get("/work/a.ts")).toBe("three\n");
+    expect(workspace.files.get("/project/a.ts")).toBe("three\n");
   });
 
   test("takes one of the offered options, and an unknown one is an error", async () => {
@@ -153,7 +153,7 @@ describe("our own extension", () => {
       status: "PENDING",
       details: {
         type: "edit",
-        filePath: "/work/a.ts",
+        filePath: "/project/a.ts",
         oldContent: "one\n",
         newContent: "two\n",
         contentArgument: "content",
@@ -256,7 +256,7 @@ describe("a caller that activates nothing", () => {
         "status-update",
       ]);
       expect(JSON.stringify(done)).not.toContain("coderAgent");
-      expect(workspace.files.get("/work/a.ts")).toBe("two\n");
+      expect(workspace.files.get("/project/a.ts")).toBe("two\n");
     },
   );
 });

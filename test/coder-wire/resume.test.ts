@@ -12,7 +12,7 @@ const DIALECTS = { ...CODER_DIALECTS, coder: EXTENSIONS.coder.uri };
 /** A task with parallel calls, so that one event of its log becomes several frames. */
 async function watchedTask(uri: string) {
   const tools = [
-    calls("write_file", { path: "/work/a.ts", content: "two\n" }, "c1"),
+    calls("write_file", { path: "/project/a.ts", content: "two\n" }, "c1"),
     calls("run_command", { command: "npm test" }, "c2"),
     calls("fail", {}, "c3"),
   ];

@@ -18,7 +18,7 @@ describe("POST /tasks", () => {
     "creates a task with its settings, and answers 201 with its id",
     async () => {
       const client = await coderClient(codingAgent(scriptedModel(["Hi."])));
-      const agentSettings = { workspacePath: "/work", autoExecute: true };
+      const agentSettings = { workspacePath: "/project", autoExecute: true };
 
       const created = await client.post("/tasks", { contextId: "talk", agentSettings });
 

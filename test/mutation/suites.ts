@@ -35,7 +35,7 @@ export const SUITES: readonly MutantSuite[] = [
     name: "the policy of the coding agent",
     tests: ["packages/coder/src/policy/*.test.ts", "packages/coder/src/command-line/*.test.ts"],
     groups: POLICY_MUTANTS,
-    some: 1,
+    some: 0,
   },
   {
     name: "the workspace of the coding agent",
