@@ -57,9 +57,15 @@ const TIDY = [
   "wire",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
-/** Tests that download large packages; `npm run test:adapters` runs them. */
-const HUGE =
-  process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : [];
+/**
+ * Tests that build, install or download packages, or keep several servers busy for long. `npm run
+ * test:adapters`, `test:pack` (which CI runs) and `test:cluster` run them.
+ */
+const HUGE = [
+  ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
+  ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**"] : []),
+  ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined ? ["test/cluster/torture.test.ts"] : []),
+];
 
 export default defineConfig({
   resolve: { conditions },

@@ -12,7 +12,7 @@ import { framed } from "./port-requests.ts";
 import { JSONRPC, REST, type Target, grpcTargets } from "./targets.ts";
 
 // The short form; `npm run test:fuzz` runs the full size.
-const RUNS = Number(process.env["CONVOKE_FUZZ_RUNS"] ?? 800);
+const RUNS = Number(process.env["CONVOKE_FUZZ_RUNS"] ?? 400);
 const SEED = Number(process.env["CONVOKE_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const TIMEOUT_MS = 60_000 + 2 * RUNS;
 /** Maximum time for any response. A stream is closed once its headers have arrived. */

@@ -10,7 +10,7 @@ import { http1Bytes } from "./http1-bytes.ts";
 import { http2Bytes } from "./http2-bytes.ts";
 
 // The short form; `npm run test:fuzz` runs the full size.
-const CONNECTIONS = Number(process.env["CONVOKE_FUZZ_CONNECTIONS"] ?? 150);
+const CONNECTIONS = Number(process.env["CONVOKE_FUZZ_CONNECTIONS"] ?? 80);
 const SEED = Number(process.env["CONVOKE_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 /** No connection starts after this; the open ones end within moments. */
 const BUDGET_MS = 10_000 + 10 * CONNECTIONS;

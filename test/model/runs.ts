@@ -7,7 +7,7 @@ const SQLITE_SHARE = 50;
  */
 export function runsOf(everyDay: number, { onSqlite = false } = {}): number {
   const wanted = Number(process.env["CONVOKE_MODEL_RUNS"] ?? 0);
-  if (!(wanted > 0)) return everyDay;
+  if (!(wanted > 0)) return Math.ceil(everyDay / 2);
   return Math.ceil(onSqlite ? wanted / SQLITE_SHARE : wanted);
 }
 

@@ -103,7 +103,12 @@ export async function cancelLive(
     live.markCanceled();
     const { listed } = writer;
     const canceled = { kind: ENGINE_EVENTS.cancel, taskId };
-    await writer.append([canceled], { epoch, listed, insist: true, mailbox });
+    const { kind } = await writer.append([canceled], { epoch, listed, insist: true, mailbox });
+    if (kind === "stale" && engine.sharing !== undefined) {
+      // Another process has taken the task over meanwhile.
+      await engine.tasks.refresh(live);
+      return cancelAnywhere(engine, live);
+    }
     run.abort(new Error(`task ${taskId} was canceled`));
     await Promise.race([run.ended, sleep(CANCEL_GRACE_MS, undefined, { ref: false })]);
   }

@@ -105,8 +105,8 @@ export class LiveTask {
     return this.#isCanceled;
   }
 
-  markCanceled(): void {
-    this.#isCanceled = true;
+  markCanceled(isCanceled = true): void {
+    this.#isCanceled = isCanceled;
   }
 
   /** Whether an operation uses the task. Until it is released, the task must not be closed and opened again. */
