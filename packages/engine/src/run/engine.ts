@@ -8,7 +8,6 @@ import {
   type Metadata,
   type Metrics,
   NO_METRICS,
-  ServerStopping,
   type TaskState,
   type TraceContext,
   type TracingOptions,
@@ -358,11 +357,7 @@ export class Engine {
     this.#isDraining = true;
     this.#closing.abort();
     this.wakeTimer.close();
-    for (const { writer, run } of this.tasks.values()) {
-      writer.close();
-      run?.abort(new ServerStopping());
-    }
-    this.tasks.clear();
+    this.tasks.stop();
   }
 
   /** Evicts a suspended run. Its generator is abandoned where it is suspended, so no user code runs. */

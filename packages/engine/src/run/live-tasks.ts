@@ -67,6 +67,7 @@ export class LiveTasks {
     maxTasks: MAX_WAITING,
     onEvict: (live) => this.close(live),
   });
+  #isStopped = false;
 
   constructor(options: LiveTasksOptions) {
     this.#options = options;
@@ -124,7 +125,13 @@ export class LiveTasks {
       .map(({ taskId }) => taskId);
   }
 
-  clear(): void {
+  /** Aborts all runs without ending their tasks. Nothing is written to them any more, nor to tasks that are opened later. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { writer, run } of this.#live.values()) {
+      writer.close();
+      run?.abort(new ServerStopping());
+    }
     this.#live.clear();
   }
 
@@ -172,11 +179,15 @@ export class LiveTasks {
     const held = this.#live.get(taskId);
     if (held !== undefined) return this.#holdFresh(held);
     // Concurrent callers share one read, so that none of them opens a task that another has changed since.
-    const reading = this.#reading.get(taskId) ?? this.#read(taskId);
+    const shared = this.#reading.get(taskId);
+    const reading = shared ?? this.#read(taskId);
     this.#reading.set(taskId, reading);
     try {
       const { record, snapshot } = await reading;
-      return this.openSnapshot(record, snapshot);
+      const live = this.openSnapshot(record, snapshot);
+      // A read that began before this call may be older than what this caller knows.
+      if (shared === undefined && live.writer.head >= record.head) return live;
+      return await this.#fresh(live);
     } finally {
       if (this.#reading.get(taskId) === reading) this.#reading.delete(taskId);
     }
@@ -196,8 +207,12 @@ export class LiveTasks {
     return live;
   }
 
-  async #holdFresh(live: LiveTask): Promise<LiveTask> {
-    this.hold(live);
+  #holdFresh(live: LiveTask): Promise<LiveTask> {
+    return this.#fresh(this.hold(live));
+  }
+
+  /** Brings a held task up to date. If that fails, it is not held any more. */
+  async #fresh(live: LiveTask): Promise<LiveTask> {
     try {
       await this.refresh(live);
       return live;
@@ -210,10 +225,13 @@ export class LiveTasks {
   /**
    * Brings an open task up to date with what other processes have written. If they have, its run in
    * this process is aborted without ending the task: another one works on it.
+   *
+   * @param isRefused the store has refused a step of this process, so what is in memory may be wrong
    */
-  async refresh(live: LiveTask): Promise<void> {
+  async refresh(live: LiveTask, isRefused = false): Promise<void> {
     const { writer } = live;
-    while (!this.isCurrent(live)) {
+    const mustLook = isRefused && this.#options.backend.sharing !== undefined;
+    while (mustLook || !this.isCurrent(live)) {
       await writer.settled;
       const before = writer.position;
       if (before.head === 0) return;
@@ -326,6 +344,8 @@ export class LiveTasks {
       oldest,
       onWakeAt: this.#options.onWakeAt,
     });
+    // Tasks that requests still create are stored, for the next process.
+    if (this.#isStopped && writer.head > 0) writer.close();
     if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
     return this.hold(live);
   }
@@ -341,7 +361,7 @@ export class LiveTasks {
       onStored: () => onStored(facts.taskId),
       onStale: () => {
         const live = this.#live.get(facts.taskId);
-        if (live !== undefined) void this.refresh(live).catch(() => undefined);
+        if (live !== undefined) void this.refresh(live, true).catch(() => undefined);
       },
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
       onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
