@@ -129,6 +129,18 @@ function holdReads(backend: SharedBackend): {
   return { begun: begun.promise, release: held.resolve };
 }
 
+/** Holds the answers to all commits of a backend until they are released. */
+function holdCommits(backend: SharedBackend): () => void {
+  const held = Promise.withResolvers<void>();
+  const commit = backend.commit.bind(backend);
+  backend.commit = async (step) => {
+    const result = await commit(step);
+    await held.promise;
+    return result;
+  };
+  return held.resolve;
+}
+
 describe.each([
   ["with hints", true],
   ["without hints", false],
@@ -329,6 +341,35 @@ describe.each([
 
     expect(await resumed).toMatchObject({ after: head });
     await earlier;
+  });
+
+  verifies("G2", "resume a stream after events that only the other one has shown", async () => {
+    const more = Promise.withResolvers<void>();
+    const { a, b } = await twoReplicas(
+      {
+        run: async function* () {
+          yield "one ";
+          await more.promise;
+          yield "two";
+          await new Promise(() => undefined);
+        },
+      },
+      aShared(),
+    );
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(async () => textOf(await b.get(taskId))).toBe("one ");
+    const release = holdCommits(a.backend);
+    more.resolve();
+    await expect.poll(async () => textOf(await b.get(taskId))).toBe("one two");
+    const { head } = (await b.backend.tasks.get(taskId))!;
+
+    const lastEventId = String(head);
+    const resumed = subscribeToTask({ taskId }, { ...a.call, lastEventId });
+    const shown = a.get(taskId);
+    setImmediate(release);
+
+    expect(await resumed).toMatchObject({ after: head });
+    expect(textOf(await shown)).toBe("one two");
   });
 
   verifies("G6", "give a retried message the task of the first one", async () => {

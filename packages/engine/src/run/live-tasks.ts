@@ -76,6 +76,7 @@ export class LiveTasks {
   /** The current snapshot of a task within the scope. */
   async find(taskId: string, scope: TaskScope): Promise<Found> {
     const live = this.#visible(taskId, scope);
+    if (live !== undefined) await this.#committed(live);
     if (live !== undefined && this.isCurrent(live)) {
       const { task, head, size } = live.writer;
       return { task, head, size, oldest: live.oldest };
@@ -230,6 +231,7 @@ export class LiveTasks {
    */
   async refresh(live: LiveTask, isRefused = false): Promise<void> {
     const { writer } = live;
+    await this.#committed(live);
     const mustLook = isRefused && this.#options.backend.sharing !== undefined;
     while (mustLook || !this.isCurrent(live)) {
       await writer.settled;
@@ -250,6 +252,11 @@ export class LiveTasks {
       writer.catchUp(record, entries);
       return;
     }
+  }
+
+  /** Waits for a step that is being stored: through another process, a client may have seen it already. */
+  async #committed({ writer }: LiveTask): Promise<void> {
+    if (this.#options.backend.sharing !== undefined) await writer.committing;
   }
 
   async #entriesBetween(taskId: string, after: Seq, head: Seq): Promise<readonly LogEntry[]> {

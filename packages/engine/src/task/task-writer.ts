@@ -184,6 +184,11 @@ export class TaskWriter {
     return last?.answer.promise.catch(() => undefined);
   }
 
+  /** Settles when the step that is being stored is committed or refused; `undefined` if there is none. */
+  get committing(): Promise<unknown> | undefined {
+    return this.#current?.answer.promise.catch(() => undefined);
+  }
+
   /** Whether lists include the task. */
   get listed(): boolean {
     return this.#listed;
