@@ -2,7 +2,7 @@ import type { TraceHeaders } from "@convoke/protocol";
 import { MAX_TIMER_MS, orAborted } from "@convoke/protocol/internal";
 import {
   type CallToolResult,
-  Client,
+  type Client,
   type ElicitRequestParams,
   type ElicitResult,
   type Prompt,
@@ -16,9 +16,9 @@ import {
 import { setImmediate } from "node:timers/promises";
 import type { ChildRecords } from "../processes/child-records.ts";
 import { ChildTransport } from "./child-transport.ts";
-import { McpError, translateError } from "./mcp-error.ts";
+import { createClient, translateError } from "./mcp-client.ts";
+import { McpError } from "./mcp-error.ts";
 import type { McpFetch, McpServerSettings, McpSettings } from "./mcp-settings.ts";
-import { OutputValidator } from "./server-schema.ts";
 import { createEgress, createEgressFetch } from "@convoke/egress";
 import { serverFetch } from "./server-fetch.ts";
 import type { ServerTokens } from "./server-tokens.ts";
@@ -52,9 +52,6 @@ export interface CallOptions {
   }) => void;
 }
 
-const CLIENT = { name: "convoke", version: "0.1.0" };
-const NEW_REVISION = "2026-07-28";
-
 /** One connection to a server, from the handshake until it closes. */
 export class McpSession {
   readonly #options: McpSessionOptions;
@@ -66,13 +63,7 @@ export class McpSession {
 
   private constructor(options: McpSessionOptions, isNew: boolean) {
     this.#options = options;
-    this.#client = new Client(CLIENT, {
-      capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
-      ...(isNew && { versionNegotiation: { mode: { pin: NEW_REVISION } } }),
-      // The client's default validator would compile regular expressions supplied by the server.
-      jsonSchemaValidator: new OutputValidator(),
-      listChanged: { tools: { autoRefresh: false, onChanged: () => void this.#relist() } },
-    });
+    this.#client = createClient(isNew, () => void this.#relist());
     this.#client.setRequestHandler("elicitation/create", ({ params }, { mcpReq }) =>
       options.onElicit(params, mcpReq.signal),
     );

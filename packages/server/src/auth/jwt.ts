@@ -1,24 +1,8 @@
-import { A2AError, type Caller, type Metadata, type SecurityScheme } from "@convoke/protocol";
-import {
-  type CryptoKey,
-  type JSONWebKeySet,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  decodeJwt,
-  errors,
-  jwtVerify,
-} from "jose";
-import { createEgress } from "@convoke/egress";
-import { isObject, timeoutSignal } from "@convoke/protocol/internal";
-import {
-  AuthUnavailable,
-  type Authenticator,
-  bearerToken,
-  unauthenticated,
-} from "./authenticator.ts";
+import type { Caller, Metadata, SecurityScheme } from "@convoke/protocol";
+import { isObject } from "@convoke/protocol/internal";
+import type { JSONWebKeySet, JWTPayload } from "jose";
+import { type Authenticator, bearerToken, unauthenticated } from "./authenticator.ts";
+import type { TokenVerifier } from "./token-verifier.ts";
 
 /** Which tokens `jwt` and `oidc` accept, and who their callers are. */
 export interface JwtOptions {
@@ -102,14 +86,13 @@ function authenticatorFor(
     clockTolerance: clockSkewSeconds,
     requiredClaims: ["exp", "sub"],
   };
-  const source = secret === undefined ? new IssuerKeys(options) : undefined;
-  const keyFor: JWTVerifyGetKey = source?.keyFor ?? (() => secret as Uint8Array as never);
+  let verifier: Promise<TokenVerifier> | undefined;
   const cache = new CallerCache(cacheSize);
 
   async function verify(token: string): Promise<Caller> {
-    const { payload } = await jwtVerify(token, keyFor, verification).catch((error: unknown) => {
-      throw explain(error);
-    });
+    const source = { ...options, configurationUrl: configurationUrl(issuer) };
+    verifier ??= createVerifier(source, verification);
+    const payload = await (await verifier).verify(token);
     const caller = callerFor(payload, options);
     const expiresAt = (payload.exp! + clockSkewSeconds) * 1000;
     cache.add(token, caller, Math.min(expiresAt, Date.now() + MAX_CACHED_MS));
@@ -127,8 +110,16 @@ function authenticatorFor(
       // The keys are not fetched for a token of another issuer.
       return COMPACT.test(token) && issuerOf(token) === issuer ? verify(token) : undefined;
     },
-    close: () => source?.close(),
+    close: () => void verifier?.then((created) => created.close()),
   };
+}
+
+/** Loaded with the first token, because its library is slow to load. */
+async function createVerifier(
+  ...given: ConstructorParameters<typeof TokenVerifier>
+): Promise<TokenVerifier> {
+  const { TokenVerifier: Verifier } = await import("./token-verifier.ts");
+  return new Verifier(...given);
 }
 
 const ASYMMETRIC = [
@@ -178,7 +169,8 @@ function checkOptions(name: string, options: JwtOptions): void {
 /** The issuer that an unverified token names. */
 function issuerOf(token: string): unknown {
   try {
-    return decodeJwt(token).iss;
+    const payload: unknown = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString());
+    return isObject(payload) ? payload["iss"] : undefined;
   } catch {
     return undefined;
   }
@@ -215,32 +207,6 @@ function scopesIn({ scope, scp }: JWTPayload): readonly string[] {
   return typeof given === "string" ? given.split(" ").filter((one) => one !== "") : [];
 }
 
-/** Says what is wrong with a token. Anything else means that it could not be checked. */
-function explain(error: unknown): Error {
-  if (A2AError.is(error) || error instanceof AuthUnavailable) return error;
-  if (error instanceof errors.JWTExpired) return unauthenticated("the token has expired");
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    return unauthenticated(`the claim ${error.claim} of the token is not accepted here`);
-  }
-  if (error instanceof errors.JWKSNoMatchingKey) {
-    return unauthenticated("the token is signed with a key that its issuer does not publish");
-  }
-  if (error instanceof errors.JOSEAlgNotAllowed) {
-    return unauthenticated("the token is signed with an algorithm that is not accepted here");
-  }
-  const isToken = TOKEN_ERRORS.some((kind) => error instanceof kind);
-  if (isToken) return unauthenticated("the token is not valid");
-  return new AuthUnavailable("the keys of the issuer cannot be read", { cause: error });
-}
-
-const TOKEN_ERRORS = [
-  errors.JWSInvalid,
-  errors.JWTInvalid,
-  errors.JWSSignatureVerificationFailed,
-  errors.JWKSMultipleMatchingKeys,
-  errors.JOSENotSupported,
-];
-
 /** The callers of verified tokens, by token. */
 class CallerCache {
   readonly #callers = new Map<string, { readonly caller: Caller; readonly until: number }>();
@@ -265,90 +231,6 @@ class CallerCache {
     }
     if (this.#size > 0) this.#callers.set(token, { caller, until });
   }
-}
-
-/** The public keys of an issuer, given or fetched. */
-class IssuerKeys {
-  readonly #options: JwtOptions;
-  readonly #egress: ReturnType<typeof createEgress>;
-  #found: Promise<JWTVerifyGetKey> | undefined;
-  #failure: { readonly at: number; readonly error: unknown } | undefined;
-
-  constructor(options: JwtOptions) {
-    this.#options = options;
-    const { issuer, jwksUri = issuer } = options;
-    // The operator gave these addresses, so they may be private. One that the issuer names may not.
-    this.#egress = createEgress({ trusted: [issuer, jwksUri] });
-  }
-
-  readonly keyFor: JWTVerifyGetKey = async (header, token): Promise<CryptoKey> => {
-    this.#found ??= this.#find();
-    this.#found.catch(() => (this.#found = undefined));
-    return (await (
-      await this.#found
-    )(header, token)) as CryptoKey;
-  };
-
-  close(): void {
-    this.#egress.close();
-  }
-
-  async #find(): Promise<JWTVerifyGetKey> {
-    const { keys, jwksUri, issuer } = this.#options;
-    if (keys !== undefined) return createLocalJWKSet(keys);
-    const url = jwksUri ?? (await this.#discover(issuer));
-    return createRemoteJWKSet(new URL(url), { [customFetch]: (asked) => this.#fetch(asked) });
-  }
-
-  /** The issuer in the document must be the one that was asked (OpenID Connect Discovery §4.3). */
-  async #discover(issuer: string): Promise<string> {
-    const response = await this.#fetch(configurationUrl(issuer));
-    const found: unknown = response.status === 200 ? await response.json() : undefined;
-    const { issuer: named, jwks_uri: uri } = isObject(found) ? found : {};
-    if (named === issuer && typeof uri === "string" && URL.canParse(uri)) return uri;
-    const problem =
-      response.status === 200
-        ? `names the issuer ${JSON.stringify(named)}`
-        : `is ${response.status}`;
-    throw new AuthUnavailable(`the OpenID configuration of ${issuer} ${problem}`);
-  }
-
-  /** Fetches a document, unless the last attempt has just failed: callers could make us flood the issuer. */
-  async #fetch(url: string): Promise<Response> {
-    const { at, error } = this.#failure ?? { at: -Infinity };
-    if (performance.now() - at < RETRY_MS) throw error;
-    try {
-      const { status, body } = await this.#egress.request({
-        url,
-        headers: { accept: "application/json" },
-        signal: timeoutSignal(TIMEOUT_MS),
-      });
-      const response = new Response(await readText(body), { status });
-      this.#failure = undefined;
-      return response;
-    } catch (error) {
-      this.#failure = { at: performance.now(), error };
-      throw error;
-    }
-  }
-}
-
-const RETRY_MS = 1000;
-
-const TIMEOUT_MS = 5000;
-
-/** More than the keys of any issuer need. */
-const MAX_BYTES = 1024 * 1024;
-
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new AuthUnavailable("the keys of the issuer are too large");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function configurationUrl(issuer: string): string {
