@@ -59,11 +59,12 @@ const TIDY = [
 
 /**
  * Tests that build, install or download packages, or keep several servers busy for long. `npm run
- * test:adapters`, `test:pack` (which CI runs) and `test:cluster` run them.
+ * test:adapters`, `test:cluster`, and those that CI runs, `test:interop` and `test:pack`, run them.
  */
 const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**"] : []),
+  ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined ? ["test/cluster/torture.test.ts"] : []),
 ];
 

@@ -22,6 +22,8 @@ const LONG_FORMS = [
   "attack",
   "mutation",
   "soak",
+  "guides",
+  "interop",
   "pack",
   "adapters",
 ];

@@ -56,16 +56,19 @@ test("each guide has code", () => {
 });
 
 describe("the code in the guides", () => {
-  verifies(
-    "loop-L16",
-    "compiles",
-    async () => {
-      const compiler = join(ROOT, "node_modules/.bin/tsc");
+  // Checking the types of everything that they import takes long: `npm run test:guides`.
+  if (process.env["CONVOKE_GUIDES"] === "all") {
+    verifies(
+      "loop-L16",
+      "compiles",
+      async () => {
+        const compiler = join(ROOT, "node_modules/.bin/tsc");
 
-      expect(await succeed(compiler, ["-p", folder], { cwd: folder })).toBe("");
-    },
-    120_000,
-  );
+        expect(await succeed(compiler, ["-p", folder], { cwd: folder })).toBe("");
+      },
+      120_000,
+    );
+  }
 
   for (const [place, { guide, heading, output }] of snippets.entries()) {
     verifies(

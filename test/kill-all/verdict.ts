@@ -74,7 +74,8 @@ function problemsOfChunks({ job }: Client, { log }: StoredTask): readonly string
 function problemsOfFrames({ caller }: Client, { log }: StoredTask): readonly string[] {
   const shown = shownIn(log);
   if (isDeepStrictEqual(caller.frames, shown)) return [];
-  return [`the client has ${caller.frames.length} frames and the log ${shown.length}`];
+  const ids = caller.frames.map(({ id }) => id).join(" ");
+  return [`the client has the frames ${ids}, and the log has ${shown.length}`];
 }
 
 /**
