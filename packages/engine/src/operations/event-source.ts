@@ -118,7 +118,7 @@ export class LogReader {
   readonly #source: EventStreamSource;
   #cursor: Seq;
   #hasOpened = false;
-  /** The newest commit that this reader was told of, if processes share the storage. */
+  /** The newest commit that this reader knows of, if processes share the storage. */
   #head = 0;
   #skip: number;
   #isEnded = false;

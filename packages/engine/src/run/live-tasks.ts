@@ -247,7 +247,7 @@ export class LiveTasks {
       const { run } = live;
       live.detachRun();
       run?.abort(new ServerStopping());
-      // A cancel that this process did not get into the log is for whoever works on the task now.
+      // A cancel that is not in the log is left to the process that works on the task now.
       live.markCanceled(false);
       writer.catchUp(record, entries);
       return;

@@ -177,7 +177,7 @@ export class SharedTasks implements SharingRules {
       this.#engine.tasks.hold(live);
       try {
         await this.#engine.tasks.refresh(live);
-        // It was lost meanwhile: whoever claims it finds the entries.
+        // It was lost meanwhile. The process that claims it finds the entries.
         if (!this.#engine.tasks.isCurrent(live)) return;
         if (entry.kind === "cancel") await cancelLive(this.#engine, live, [entry.id]);
         else await this.#deliver(live, entry);

@@ -54,7 +54,7 @@ test("of the changes of a task that come together, only the last one is written"
 
 verifies(
   "G8",
-  "a client that fell behind by a thousand tasks is told to reload, and then follows again",
+  "a client that fell behind by a thousand tasks is asked to reload, and then follows again",
   async () => {
     const { change, heard, client, control } = aFeed();
     client.isBehind = true;

@@ -56,7 +56,7 @@ interface FeedOptions {
 
 /**
  * Writes the newest status of each task that has changed. It is not a log: of several changes within
- * an interval only the last one is written, and a client that is too slow is told to load its list
+ * an interval only the last one is written, and a client that is too slow is asked to load its list
  * again instead of being sent everything that it has missed.
  */
 export class Feed implements ByteStream {
