@@ -1,3 +1,5 @@
+import { startTimer } from "../internal/timer.ts";
+
 /** A stored text. Its version is another one each time it is written, also after it was deleted. */
 export interface StoredValue {
   readonly value: string;
@@ -61,4 +63,51 @@ export async function updateValue(
         : (await values.put(key, next, version)) !== undefined;
     if (isDone) return next;
   }
+}
+
+/** How long to wait before a value that could not be read is read again. */
+const RETRY_MS = 1000;
+
+export interface FollowOptions {
+  /** Called with the value now and after each change, `undefined` if there is none. Calls do not overlap. */
+  readonly apply: (value: string | undefined) => void | Promise<void>;
+  /** Called if the value could not be read or applied. It is tried again after a second. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Keeps up with a value that other processes change. Returns a function that stops it. */
+export function followValue(
+  values: KeyValueStore,
+  key: string,
+  { apply, onError }: FollowOptions,
+): () => void {
+  let isStopped = false;
+  let isReading = false;
+  let isStale = false;
+  let stopRetry = (): void => {};
+  const read = async (): Promise<void> => {
+    isStale = true;
+    if (isReading) return;
+    isReading = true;
+    try {
+      while (isStale && !isStopped) {
+        isStale = false;
+        const stored = await values.get(key);
+        if (!isStopped) await apply(stored?.value);
+      }
+    } catch (error) {
+      if (!isStopped) {
+        onError(error);
+        stopRetry = startTimer(RETRY_MS, () => void read(), { unref: true });
+      }
+    } finally {
+      isReading = false;
+    }
+  };
+  const stop = values.watch(() => void read());
+  return () => {
+    isStopped = true;
+    stopRetry();
+    stop();
+  };
 }
