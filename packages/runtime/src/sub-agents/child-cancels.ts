@@ -42,6 +42,7 @@ export class ChildCancels {
   #records: CancelRecords | undefined;
   #logger: AgentEnvironment["logger"];
   #looks: NodeJS.Timeout | undefined;
+  #isLooking = false;
   #closing = new AbortController();
 
   constructor(caller: string, find: (agent: string) => SubAgentLink | undefined) {
@@ -53,6 +54,7 @@ export class ChildCancels {
   prepare(place: AgentEnvironment): void {
     this.#logger = place.logger;
     this.#records = openCancelRecords(place, this.#caller);
+    clearInterval(this.#looks);
     void this.#look();
     if (place.values !== undefined) {
       this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
@@ -61,7 +63,7 @@ export class ChildCancels {
 
   add(cancel: Cancel): void {
     const record = { caller: this.#caller, ...cancel };
-    void this.#record(record).then(() => this.#begin(record));
+    this.#begin(record, this.#record(record));
   }
 
   /** Waits briefly for cancels in progress; unfinished ones are retried at the next start. */
@@ -87,6 +89,8 @@ export class ChildCancels {
   }
 
   async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     try {
       for (const { record, stop } of this.#underWay.values()) {
         if ((await this.#records?.renew(record)) === false) stop();
@@ -94,20 +98,28 @@ export class ChildCancels {
       for (const record of (await this.#records?.claim()) ?? []) this.#begin(record);
     } catch (error) {
       this.#logger?.warn("pending cancels of sub-agents could not be read", { error });
+    } finally {
+      this.#isLooking = false;
     }
   }
 
-  #begin(record: CancelRecord): void {
+  /** @param recorded resolves when the cancel was stored, or could not be */
+  #begin(record: CancelRecord, recorded?: Promise<void>): void {
     const key = cancelKey(record);
     if (this.#underWay.has(key)) return;
     const stopping = new AbortController();
     const signal = AbortSignal.any([this.#closing.signal, stopping.signal]);
-    const done = this.#send(record, signal).finally(() => this.#underWay.delete(key));
+    const sent = (async () => {
+      await recorded;
+      await this.#send(record, signal);
+    })();
+    const done = sent.finally(() => this.#underWay.delete(key));
     this.#underWay.set(key, { record, done, stop: () => stopping.abort(new Error("stopped")) });
   }
 
   async #send(record: CancelRecord, signal: AbortSignal): Promise<void> {
     try {
+      signal.throwIfAborted();
       await this.#deliver(record, signal);
     } catch (error) {
       if (signal.aborted) return;
