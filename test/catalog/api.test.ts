@@ -212,7 +212,10 @@ test("changes are there after a restart, and take precedence over the configurat
 
 test("a stored program is not started by a server that does not allow it any more", async () => {
   const store = new MemoryCatalogStore();
-  await store.write({ echo: { definition: PROGRAM }, poet: { changes: { model: "nothing:x" } } });
+  await store.update(() => ({
+    echo: { definition: PROGRAM },
+    poet: { changes: { model: "nothing:x" } },
+  }));
 
   const host = await started({ store });
 
@@ -231,10 +234,25 @@ test("a stored program is not started by a server that does not allow it any mor
   expect(await host.ask("DELETE", "/echo")).toMatchObject({ status: 200 });
 });
 
+test("a change is rejected with 409 if another server has changed the agent meanwhile", async () => {
+  const store = new MemoryCatalogStore();
+  const host = await started({ store });
+  await store.update(() => ({ poet: { isDisabled: true } }));
+
+  const changed = await host.ask("PATCH", "/poet", { description: "Sings." });
+
+  expect(changed.status).toBe(409);
+  expect(await store.read()).toEqual({ poet: { isDisabled: true } });
+  expect((await host.card("poet")).body).toMatchObject({ description: "Writes." });
+});
+
 test("a change that cannot be stored is not made", async () => {
   const store = new MemoryCatalogStore();
   const host = await started({
-    store: { read: () => store.read(), write: () => Promise.reject(new Error("the disk is full")) },
+    store: {
+      read: () => store.read(),
+      update: () => Promise.reject(new Error("the disk is full")),
+    },
   });
 
   expect((await host.ask("POST", "", POEM)).status).toBe(500);

@@ -1,4 +1,4 @@
-import { createMemoryBackend } from "@convoke/engine/memory";
+import { MemoryValues, createMemoryBackend } from "@convoke/engine/memory";
 import { isTerminal } from "@convoke/protocol";
 import {
   type Backend,
@@ -25,6 +25,7 @@ const RELEASED = 0;
  */
 export class SharedMemory {
   readonly inner = createMemoryBackend();
+  readonly values = new MemoryValues();
   readonly runBy = new Map<string, number>();
   readonly mailbox = new Map<string, MailboxEntry[]>();
   readonly replicas: SharedBackend[] = [];
@@ -196,6 +197,7 @@ export class SharedBackend implements Backend {
       }
     },
     settled: async () => {},
+    values: (collection) => this.#shared.values.open(collection),
     claimEndpoints: async () => {
       const { endpoints, replicas } = this.#shared;
       for (const { config } of await this.pushes.list({ state: "active", limit: 1000 })) {

@@ -13,6 +13,8 @@ import { temporaryFolder } from "../start/temporary-folder.ts";
 export interface TestFolder {
   readonly root: string;
   readonly data: string;
+  /** The address of a database that agents share. Default: everything is in `data`. */
+  readonly database?: string;
 }
 
 export function aFolder(files: Readonly<Record<string, string>> = {}): TestFolder {
@@ -40,12 +42,12 @@ export function serveCoder(
 
 /** The same as a process that can be stopped, so that another one continues on its data. */
 export async function startCoder(
-  { root, data }: TestFolder,
+  { root, data, database }: TestFolder,
   options: Partial<CoderOptions> = {},
 ): Promise<{ readonly client: CoderClient; close(): Promise<void> }> {
   const agent = coder({ workspace: root, ...options });
   const logger = memoryLogger();
-  const openBackend = () => openAgentData(agent, { data, logger });
+  const openBackend = () => openAgentData(agent, { data, database, logger });
   const server = await serve(agent, { port: 0, host: "127.0.0.1", logger, openBackend });
   onTestFinished(() => server.close());
   return {

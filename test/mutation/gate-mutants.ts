@@ -93,7 +93,7 @@ export const GATE_MUTANTS: readonly (readonly Mutant[])[] = [
       [operand("answered.get"), "true"],
       [condition("GRANT_ID"), "true"],
     ),
-    ...inFunction("runtime", "memoryGrants", [argument("JSON.stringify", 0), "[agent, toolName]"]),
+    ...inFunction("runtime", "grantKey", [argument("JSON.stringify", 0), "[agent, toolName]"]),
   ],
   inFunction(
     "runtime",

@@ -12,6 +12,8 @@ type Server = Awaited<ReturnType<typeof serve>>;
 
 export interface HopOptions {
   readonly onDisk?: boolean;
+  /** The address of a database with its tasks. */
+  readonly database?: string;
 }
 
 /** An agent of a chain, on a real port. With its tasks on disk it can be stopped and restarted. */
@@ -19,6 +21,7 @@ export class Hop {
   readonly name: string;
   readonly folder: string | undefined;
   readonly logger = memoryLogger();
+  readonly #database: string | undefined;
   readonly #define: () => Partial<ModelAgentDefinition>;
   readonly #clients: RemoteAgent[] = [];
   #server: Server | undefined;
@@ -29,8 +32,9 @@ export class Hop {
   constructor(
     name: string,
     define: () => Partial<ModelAgentDefinition>,
-    { onDisk = false }: HopOptions = {},
+    { onDisk = false, database }: HopOptions = {},
   ) {
+    this.#database = database;
     this.name = name;
     this.#define = define;
     this.folder = onDisk ? temporaryFolder() : undefined;
@@ -74,7 +78,8 @@ export class Hop {
       model,
     });
     const { logger, folder: data = "memory" } = this;
-    this.#server = await serve(agent, { port: this.#port, data, logger });
+    const database = this.#database;
+    this.#server = await serve(agent, { port: this.#port, data, database, logger });
   }
 
   async stop(): Promise<void> {

@@ -18,6 +18,7 @@ export {
   type CatalogStore,
   FileCatalogStore,
   MemoryCatalogStore,
+  SharedCatalogStore,
   type StoredAgent,
   type StoredAgents,
 } from "./catalog/catalog-store.ts";

@@ -104,6 +104,16 @@ export {
 } from "./model/agent.ts";
 export type { Dialect, DialectSnapshot, DialectStream } from "./model/dialect.ts";
 export type { AgentCommand, CommandArgument, CommandCall, CommandResult } from "./model/command.ts";
+export {
+  type FollowOptions,
+  type KeyValueStore,
+  type KeyedValue,
+  NO_VALUE,
+  type OpenValues,
+  type StoredValue,
+  followValue,
+  updateValue,
+} from "./model/key-values.ts";
 export { METRICS, type MetricName, type Metrics, NO_METRICS } from "./model/metrics.ts";
 export {
   BEARER_SECURITY,

@@ -82,7 +82,11 @@ export function createApp(
     roles: options.roles ?? {},
     metrics: engine.metrics,
     audit: engine.audit,
-    card: new CardBinding((request) => secured(facts(request)), card),
+    card: new CardBinding(
+      (request) => secured(facts(request)),
+      card,
+      engine.backend.sharing !== undefined,
+    ),
     extendedCard: createExtendedCard(agent, origin, extended),
     protectedResource: createProtectedResource(agent, origin),
   });

@@ -157,7 +157,9 @@ export class Host {
     );
     try {
       const { backend, key, folder, prepare, openRegistry } = await opening;
-      this.#authentication.prepare({ logger, folder });
+      const { sharing } = backend;
+      const values = sharing && ((collection: string) => sharing.values(collection));
+      await this.#authentication.prepare({ logger, folder, values });
       for (const agent of this.#given) await prepare?.(agent);
       await this.#openRegistry(openRegistry);
       const running = await startEngine({

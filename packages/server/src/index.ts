@@ -30,6 +30,7 @@ export {
   rotateApiKey,
   updateKeyFile,
 } from "./auth/key-file.ts";
+export { type ApiKeyStore, KeyFileStore, SharedKeyStore } from "./auth/key-store.ts";
 export { type JwtOptions, jwt, oidc } from "./auth/jwt.ts";
 export { type ClientCertificate, type MtlsOptions, mtls } from "./auth/mtls.ts";
 export type {

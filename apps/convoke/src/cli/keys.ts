@@ -7,13 +7,14 @@ import {
 } from "../terminal/command.ts";
 import {
   type ApiKeyRecord,
+  type ApiKeyStore,
   KEY_FILE,
   KeyFileError,
+  KeyFileStore,
+  SharedKeyStore,
   createApiKey,
   keyState,
-  readKeyFile,
   rotateApiKey,
-  updateKeyFile,
 } from "@convoke/server";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,18 +43,24 @@ const keysCardCommand: Command = {
   run: keysCard,
 };
 
-/** Which file of API keys a command changes. */
-const FILE_OPTIONS: Command["options"] = {
+/** Which API keys a command changes. */
+const PLACE_OPTIONS: Command["options"] = {
   file: {
     type: "string",
     value: "<file>",
     help: `The file with the keys (CONVOKE_API_KEYS, ${KEY_FILE})`,
   },
   data: { type: "string", value: "<folder>", help: "The data folder that has the file" },
+  database: {
+    type: "string",
+    value: "<address>",
+    help: "The Postgres database with the keys instead of a file (DATABASE_URL)",
+  },
 };
 
-const FILE_ENVIRONMENT: Command["environment"] = {
-  CONVOKE_API_KEYS: "The file with the keys",
+const PLACE_ENVIRONMENT: Command["environment"] = {
+  CONVOKE_API_KEYS: 'The file with the keys; "database" if they are in the database',
+  DATABASE_URL: "The database with the keys, if no file is named",
 };
 
 const keysCreateCommand: Command = {
@@ -64,17 +71,18 @@ const keysCreateCommand: Command = {
     "convoke keys create ci",
     "convoke keys create ann --owner ann@example.com --scopes read,admin --expires 90d",
     "CONVOKE_API_KEYS=api-keys.json convoke serve agent.ts",
+    "convoke keys create ci --database postgres://convoke@db/convoke",
   ],
   options: {
     owner: { type: "string", value: "<owner>", help: "Owns the tasks of the caller (the name)" },
     tenant: { type: "string", value: "<tenant>", help: "The tenant that the caller belongs to" },
     scopes: { type: "string", value: "<list>", help: "What the caller may do, with commas" },
     expires: { type: "string", value: "<time>", help: "How long it is valid, such as 90d (ever)" },
-    ...FILE_OPTIONS,
+    ...PLACE_OPTIONS,
   },
-  environment: FILE_ENVIRONMENT,
-  more: "The key is printed once and stored nowhere: the file has its hash.",
-  run: (context) => withKeyFile(context, keysCreate),
+  environment: PLACE_ENVIRONMENT,
+  more: "The key is printed once and stored nowhere: the file or database has its hash.",
+  run: (context) => withKeys(context, keysCreate),
 };
 
 const keysListCommand: Command = {
@@ -84,10 +92,10 @@ const keysListCommand: Command = {
   examples: ["convoke keys list", "convoke keys list --json"],
   options: {
     json: { type: "boolean", help: "Print JSON, one key per line" },
-    ...FILE_OPTIONS,
+    ...PLACE_OPTIONS,
   },
-  environment: FILE_ENVIRONMENT,
-  run: (context) => withKeyFile(context, keysList),
+  environment: PLACE_ENVIRONMENT,
+  run: (context) => withKeys(context, keysList),
 };
 
 const keysRevokeCommand: Command = {
@@ -95,9 +103,9 @@ const keysRevokeCommand: Command = {
   summary: "Revoke API keys at once",
   usage: "<name or id> [options]",
   examples: ["convoke keys revoke ci"],
-  options: FILE_OPTIONS,
-  environment: FILE_ENVIRONMENT,
-  run: (context) => withKeyFile(context, keysRevoke),
+  options: PLACE_OPTIONS,
+  environment: PLACE_ENVIRONMENT,
+  run: (context) => withKeys(context, keysRevoke),
 };
 
 const keysRotateCommand: Command = {
@@ -107,10 +115,10 @@ const keysRotateCommand: Command = {
   examples: ["convoke keys rotate ci", "convoke keys rotate ci --grace 1h"],
   options: {
     grace: { type: "string", value: "<time>", help: "How long the old key stays valid (24h)" },
-    ...FILE_OPTIONS,
+    ...PLACE_OPTIONS,
   },
-  environment: FILE_ENVIRONMENT,
-  run: (context) => withKeyFile(context, keysRotate),
+  environment: PLACE_ENVIRONMENT,
+  run: (context) => withKeys(context, keysRotate),
 };
 
 export const keysCommands: CommandGroup = {
@@ -125,24 +133,69 @@ export const keysCommands: CommandGroup = {
   ],
 };
 
-/** Finds the file that a command is about. A problem with the file is one sentence. */
-async function withKeyFile(
+/** The API keys that a command is about. */
+interface Keys {
+  readonly store: ApiKeyStore;
+  /** Where they are, for people. */
+  readonly place: string;
+  /** The value of CONVOKE_API_KEYS with which a server uses them. */
+  readonly setting: string;
+}
+
+/** The value of CONVOKE_API_KEYS for keys in the database. */
+const IN_DATABASE = "database";
+
+/** Finds the keys that a command is about. A problem with them is one sentence. */
+async function withKeys(
   context: CommandContext,
-  run: (context: CommandContext, file: string) => void,
+  run: (context: CommandContext, keys: Keys) => Promise<void>,
 ): Promise<number> {
-  const folder = context.text("data");
-  const named = context.text("file") ?? (folder === undefined ? undefined : join(folder, KEY_FILE));
   try {
-    run(context, named ?? (context.io.env["CONVOKE_API_KEYS"] || KEY_FILE));
+    const file = fileOf(context);
+    if (file === undefined) await withDatabase(context, (keys) => run(context, keys));
+    else await run(context, { store: new KeyFileStore(file), place: file, setting: file });
     return EXIT.done.code;
   } catch (error) {
-    if (!(error instanceof KeyFileError)) throw error;
+    if (isNamed(error, "StartError")) throw new UsageError(error.message);
+    const isExplained = error instanceof KeyFileError || isNamed(error, "DatabaseError");
+    if (!isExplained) throw error;
     const { message } = error;
     throw new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
   }
 }
 
-function keysCreate(context: CommandContext, file: string): void {
+/** The file with the keys; `undefined` if they are in a database. */
+function fileOf({ text, io: { env } }: CommandContext): string | undefined {
+  const [file, data, database] = [text("file"), text("data"), text("database")];
+  const given = [file, data, database].filter((one) => one !== undefined);
+  if (given.length > 1) throw new UsageError("Give only one of --file, --data and --database.");
+  if (database !== undefined) return undefined;
+  if (data !== undefined) return join(data, KEY_FILE);
+  const named = file ?? (env["CONVOKE_API_KEYS"] || undefined);
+  if (file === undefined && named === IN_DATABASE) return undefined;
+  return named ?? (env["DATABASE_URL"] ? undefined : KEY_FILE);
+}
+
+async function withDatabase(
+  { text, io }: CommandContext,
+  run: (keys: Keys) => Promise<void>,
+): Promise<void> {
+  const { readDatabase } = await import("../host/settings.ts");
+  const url = readDatabase({ database: text("database") }, io.env);
+  if (url === undefined) {
+    throw new UsageError("Say which database has the keys, with --database or DATABASE_URL.");
+  }
+  const { openPostgresValues } = await import("@convoke/backends/postgres");
+  await using values = await openPostgresValues({ url });
+  const store = new SharedKeyStore(values.open);
+  await run({ store, place: "the database", setting: IN_DATABASE });
+}
+
+function isNamed(error: unknown, name: string): error is Error {
+  return error instanceof Error && error.name === name;
+}
+
+async function keysCreate(context: CommandContext, { store, setting }: Keys): Promise<void> {
   const name = onlyName(context);
   const { owner = name, tenant } = { owner: context.text("owner"), tenant: context.text("tenant") };
   const expires = context.text("expires");
@@ -156,7 +209,7 @@ function keysCreate(context: CommandContext, file: string): void {
       expiresAt: new Date(Date.now() + readDuration("--expires", expires)),
     }),
   });
-  updateKeyFile(file, (records) => {
+  await store.update((records) => {
     if (records.some((one) => one.name === name && keyState(one, Date.now()) === "active")) {
       throw new UsageError(
         `There is an active key with the name ${name}. Replace it with: convoke keys rotate ${name}`,
@@ -166,13 +219,16 @@ function keysCreate(context: CommandContext, file: string): void {
   });
   context.io.stdout(`${key}\n`);
   context.io.stderr(
-    `This is the key of ${name}. It is not stored, so keep it now. Callers send it as X-API-Key or as a bearer token. Serve with CONVOKE_API_KEYS=${file}\n`,
+    `This is the key of ${name}. It is not stored, so keep it now. Callers send it as X-API-Key or as a bearer token. Serve with CONVOKE_API_KEYS=${setting}\n`,
   );
 }
 
-function keysList(context: CommandContext, file: string): void {
-  const records = readKeyFile(file);
-  if (records === undefined) throw new KeyFileError(`there is no file ${file}`);
+async function keysList(context: CommandContext, { store, place, setting }: Keys): Promise<void> {
+  const records = await store.read();
+  if (records === undefined) {
+    const isFile = setting !== IN_DATABASE;
+    throw new KeyFileError(isFile ? `there is no file ${place}` : `there are no keys in ${place}`);
+  }
   const now = Date.now();
   for (const { hash: _, ...record } of records) {
     const facts = { ...record, state: keyState({ ...record, hash: "" }, now) };
@@ -191,11 +247,12 @@ function keyLine(facts: Omit<ApiKeyRecord, "hash"> & { readonly state: string })
   );
 }
 
-function keysRevoke(context: CommandContext, file: string): void {
+async function keysRevoke(context: CommandContext, { store }: Keys): Promise<void> {
   const name = onlyName(context);
   const revokedAt = new Date().toISOString();
   let count = 0;
-  updateKeyFile(file, (records) => {
+  await store.update((records) => {
+    count = 0;
     const revoked = records.map((record) => {
       const isMeant = record.name === name || record.id === name;
       if (!isMeant || record.revokedAt !== undefined) return record;
@@ -208,12 +265,12 @@ function keysRevoke(context: CommandContext, file: string): void {
   context.io.stdout(`${count} key(s) of ${name} are revoked.\n`);
 }
 
-function keysRotate(context: CommandContext, file: string): void {
+async function keysRotate(context: CommandContext, { store }: Keys): Promise<void> {
   const name = onlyName(context);
   const grace = context.text("grace") ?? "24h";
   const graceMs = readDuration("--grace", grace);
   let key = "";
-  updateKeyFile(file, (records) => {
+  await store.update((records) => {
     const rotated = rotateApiKey(records, name, { graceMs });
     key = rotated.key;
     return rotated.records;

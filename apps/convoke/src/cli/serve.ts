@@ -11,7 +11,8 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke/<agent id>)',
   DATABASE_URL: "A Postgres database for tasks, which any number of servers share",
   CONVOKE_TOKEN: "The bearer token that callers must send",
-  CONVOKE_API_KEYS: "File with the API keys of callers; create one with convoke keys create",
+  CONVOKE_API_KEYS:
+    'File with the API keys of callers, or "database"; create one with convoke keys create',
   CONVOKE_JWT_ISSUER: "URL of the issuer whose tokens callers may send (OpenID Connect)",
   CONVOKE_JWT_AUDIENCE: "What these tokens must be for; required with CONVOKE_JWT_ISSUER",
   CONVOKE_ALLOWED_HOSTS: "Host names of this server in addition to localhost, separated by commas",

@@ -3,6 +3,7 @@ import {
   type CatalogStore,
   FileCatalogStore,
   MemoryCatalogStore,
+  SharedCatalogStore,
   buildAgent,
 } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
@@ -22,6 +23,13 @@ interface CatalogSources {
   readonly processes: readonly string[];
   /** The data folder, or "memory". Default: that of several agents. */
   readonly data: string | undefined;
+  /** The address of the database that servers share. Then the changes are there. */
+  readonly database: string | undefined;
+}
+
+/** A catalogue, whose store is closed with it. */
+export interface OpenedCatalog extends AsyncDisposable {
+  readonly catalog: AgentCatalog;
 }
 
 /** The file in the data folder with the changes that operators have made. */
@@ -31,27 +39,54 @@ const CATALOG_FILE = "agents.json";
  * The agents that a command line and a configuration name. `undefined` if it is a single file or the
  * demo: the storage of a single agent belongs to that agent, so that others cannot be added.
  */
-export async function openCatalog(sources: CatalogSources): Promise<AgentCatalog | undefined> {
-  const { config, files, processes, data = HOST_FOLDER } = sources;
+export async function openCatalog(sources: CatalogSources): Promise<OpenedCatalog | undefined> {
+  const { config, files, processes } = sources;
   const { agents: entries, allowProcesses = false, allowModules = false } = config;
   const isSingle = entries === undefined && processes.length === 0;
   const loaded = isSingle ? await loadAgents(files) : await Promise.all(filesOf(files));
   if (!Array.isArray(loaded)) return undefined;
   const programs = await Promise.all(processes.map((line) => programAgent(line)));
-  const store: CatalogStore =
-    data === "memory" ? new MemoryCatalogStore() : new FileCatalogStore(join(data, CATALOG_FILE));
-  const catalog = await explained(() =>
-    AgentCatalog.open({
-      entries: entries ?? {},
-      agents: [...(loaded as readonly Agent[]), ...programs],
-      store,
-      allowProcesses,
-      allowModules,
-      loadModule: (path) => loadAgent(path),
-    }),
-  );
-  checkAgents(catalog, config);
-  return catalog;
+  const { store, close } = await explained(() => openStore(sources));
+  try {
+    const catalog = await explained(() =>
+      AgentCatalog.open({
+        entries: entries ?? {},
+        agents: [...(loaded as readonly Agent[]), ...programs],
+        store,
+        allowProcesses,
+        allowModules,
+        loadModule: (path) => loadAgent(path),
+      }),
+    );
+    checkAgents(catalog, config);
+    return {
+      catalog,
+      [Symbol.asyncDispose]: async () => {
+        catalog.close();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface OpenedStore {
+  readonly store: CatalogStore;
+  readonly close: () => Promise<void>;
+}
+
+async function openStore({ data = HOST_FOLDER, database }: CatalogSources): Promise<OpenedStore> {
+  const close = async (): Promise<void> => {};
+  if (database !== undefined) {
+    const { openPostgresValues } = await import("@convoke/backends/postgres");
+    const values = await openPostgresValues({ url: database });
+    const store = new SharedCatalogStore(values.open);
+    return { store, close: async () => values[Symbol.asyncDispose]() };
+  }
+  if (data === "memory") return { store: new MemoryCatalogStore(), close };
+  return { store: new FileCatalogStore(join(data, CATALOG_FILE)), close };
 }
 
 function filesOf(paths: readonly string[]): readonly Promise<Agent>[] {
@@ -71,12 +106,13 @@ function checkAgents({ agents }: AgentCatalog, { default: chosen }: ConvokeConfi
   );
 }
 
-/** Mistakes in the configuration stop the start with one sentence. */
+/** Mistakes in the configuration, and a database that cannot be used, stop the start with one sentence. */
 async function explained<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+    const isDatabase = error instanceof Error && error.name === "DatabaseError";
+    if (!isDatabase && !(error instanceof TypeError)) throw error;
     throw new StartError(`${error.message.replace(/\.$/, "")}.`, { cause: error });
   }
 }

@@ -5,7 +5,7 @@ import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadConfig } from "./config.ts";
 import { loadAgents } from "./load-agent.ts";
-import { openCatalog } from "./open-catalog.ts";
+import { type OpenedCatalog, openCatalog } from "./open-catalog.ts";
 import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from "./settings.ts";
 import { type ServeFlags, explainFatal, explainStart } from "./start-problems.ts";
 import { existsSync } from "node:fs";
@@ -49,12 +49,17 @@ export async function runServer(request: ServeRequest): Promise<void> {
   const flags = { command, files, processes, port, data, database, started: io.started } as const;
   const config = await loadConfig(request.config);
   const settings = readSettings(flags, io.env, config);
-  const open = (): Promise<AgentCatalog | undefined> =>
-    openCatalog({ config, files, processes, data: settings.data });
-  let catalog = await open();
-  await handover?.loaded();
-  // Operators may have changed agents until the server that runs an older version has stopped.
-  if (handover !== undefined) catalog = await open();
+  const place = { data: settings.data, database: settings.database };
+  const open = (): Promise<OpenedCatalog | undefined> =>
+    openCatalog({ config, files, processes, ...place });
+  if (handover !== undefined) {
+    // Opened twice: operators may have changed agents until the server that runs an older version
+    // has stopped.
+    await using _ = await open();
+    await handover.loaded();
+  }
+  await using opened = await open();
+  const catalog = opened?.catalog;
   const agent = catalog?.agents ?? (await loadAgents(files));
   const isDefault = settings.data === undefined && settings.database === undefined;
   const left = Array.isArray(agent) && isDefault ? earlierData(agent) : [];

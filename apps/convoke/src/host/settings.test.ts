@@ -94,6 +94,15 @@ test("every way to authenticate that the environment names is one of the server"
   ]);
 });
 
+test("API keys can be in the database, if there is one", () => {
+  const env = { CONVOKE_API_KEYS: "database" };
+
+  const { auth } = readSettings({ database: "postgres://db/convoke" }, env);
+
+  expect(auth?.map(({ schemes }) => Object.keys(schemes))).toEqual([["apiKey", "bearer"]]);
+  expect(() => readSettings({}, env)).toThrow("--database or DATABASE_URL");
+});
+
 test("the environment takes precedence over the configuration", () => {
   const config = { auth: [apiKeys()], limits: { parts: 1, openTasks: 2 }, tenants: ["acme"] };
 

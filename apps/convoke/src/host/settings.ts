@@ -74,12 +74,12 @@ export function readSettings(
   given: ConvokeConfig = {},
 ): ServeSettings & ServerConfig {
   const { coder: _, agents: _agents, allowModules: _m, allowProcesses: _p, ...config } = given;
-  const auth = readAuth(env);
+  const database = readDatabase(flags, env);
+  const auth = readAuth(env, database);
   const own: ServerConfig = auth.length > 0 ? withoutAuth(config) : config;
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
   const host = env["BIND_HOST"] || "127.0.0.1";
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
-  const database = readDatabase(flags, env);
   const settings = {
     ...own,
     port:
@@ -125,7 +125,10 @@ export function readSettings(
 }
 
 /** `--data` on the command line is for this server alone, and comes before an address for all. */
-function readDatabase(flags: ServeFlags, env: Environment): string | undefined {
+export function readDatabase(
+  flags: Pick<ServeFlags, "data" | "database">,
+  env: Environment,
+): string | undefined {
   const isFolder = flags.data !== undefined && flags.database === undefined;
   const given = flags.database ?? (isFolder ? undefined : env["DATABASE_URL"] || undefined);
   if (given === undefined) return undefined;
@@ -155,9 +158,9 @@ function readIdempotency(value: string): ServeSettings["idempotency"] {
 }
 
 /** The ways to authenticate that the environment sets. They replace those of the configuration. */
-function readAuth(env: Environment): readonly Authenticator[] {
+function readAuth(env: Environment, database: string | undefined): readonly Authenticator[] {
   const token = env["CONVOKE_TOKEN"] || undefined;
-  const file = env["CONVOKE_API_KEYS"] || undefined;
+  const keys = readApiKeys(env["CONVOKE_API_KEYS"] || undefined, database);
   const issuer = env["CONVOKE_JWT_ISSUER"] || undefined;
   const audience = env["CONVOKE_JWT_AUDIENCE"] || undefined;
   if ((issuer === undefined) !== (audience === undefined)) {
@@ -165,14 +168,28 @@ function readAuth(env: Environment): readonly Authenticator[] {
       "CONVOKE_JWT_ISSUER and CONVOKE_JWT_AUDIENCE belong together: set both, or none.",
     );
   }
-  if (file !== undefined) validated("CONVOKE_API_KEYS", () => readKeyFile(file));
-  const ways: Authenticator[] = [];
-  if (file !== undefined) ways.push(apiKeys({ file }));
+  const ways: Authenticator[] = [...keys];
   if (issuer !== undefined && audience !== undefined) {
     validated("CONVOKE_JWT_ISSUER", () => ways.push(oidc({ issuer, audience })));
   }
   if (token !== undefined) ways.push(bearer(token));
   return ways;
+}
+
+/** Reads the path of a file with API keys, or "database". */
+function readApiKeys(
+  value: string | undefined,
+  database: string | undefined,
+): readonly Authenticator[] {
+  if (value === undefined) return [];
+  if (value !== "database") {
+    validated("CONVOKE_API_KEYS", () => readKeyFile(value));
+    return [apiKeys({ file: value })];
+  }
+  if (database !== undefined) return [apiKeys()];
+  throw new StartError(
+    "CONVOKE_API_KEYS=database needs a database: give its address with --database or DATABASE_URL. A file of that name is ./database.",
+  );
 }
 
 function readSwitch(name: string, value: string | undefined): boolean {

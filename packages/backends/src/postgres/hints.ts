@@ -23,6 +23,8 @@ export type Hint =
   | { readonly kind: "mailbox"; readonly replica: number }
   /** Tasks of a replica were claimed by another one. */
   | { readonly kind: "lost"; readonly replica: number; readonly taskIds: readonly string[] }
+  /** Values of a collection were changed. */
+  | { readonly kind: "values"; readonly collection: string }
   /** The sender waits until the writes that are under way elsewhere are stored. */
   | { readonly kind: "settle"; readonly id: string; readonly replica: number }
   | { readonly kind: "settled"; readonly id: string; readonly replica: number };

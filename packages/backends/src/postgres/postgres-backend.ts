@@ -14,6 +14,7 @@ import { Connection, type DatabaseAddress, toAddress } from "./connection.ts";
 import { DatabaseError } from "./database-error.ts";
 import { FollowedTasks } from "./followed-tasks.ts";
 import { type HintBus, Hints, NotifyBus } from "./hints.ts";
+import { PostgresValues } from "./key-values.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
 import { PostgresPushStore } from "./push-store.ts";
 import { PostgresTaskIndex, Reader } from "./reader.ts";
@@ -134,6 +135,7 @@ class PostgresBackend implements Backend {
   readonly #reader: Reader;
   readonly #writes: WriteQueue;
   readonly #followed: FollowedTasks;
+  readonly #values: PostgresValues;
   readonly #lease: Lease;
   readonly #bus: HintBus;
   #closed: Promise<void> | undefined;
@@ -157,10 +159,15 @@ class PostgresBackend implements Backend {
       (hint) => {
         if (hint.kind === "heads") this.#followed.hear(hint.heads);
         else if (hint.kind === "follow") this.#followed.follow(hint.taskIds);
+        else if (hint.kind === "values") this.#values.changed(hint.collection);
         else this.sharing.receive(hint);
       },
     );
-    this.sharing = new PostgresSharing({ reader, lease, hints, steps, writes, settleMs });
+    this.#values = new PostgresValues(reader, (collection) =>
+      hints.send({ kind: "values", collection }),
+    );
+    const { open: values } = this.#values;
+    this.sharing = new PostgresSharing({ reader, lease, hints, steps, writes, values, settleMs });
     this.#followed = new FollowedTasks({
       reader,
       hints,
@@ -199,6 +206,7 @@ class PostgresBackend implements Backend {
   async #close(): Promise<void> {
     await this.#writes.close();
     this.#followed.close();
+    this.#values.close();
     await this.#bus.close();
     await this.#lease.close();
     await this.sharing.close();

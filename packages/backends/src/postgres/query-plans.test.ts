@@ -57,6 +57,7 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "replica by n=",
   "endpoint by key=",
   "endpoint by run_by=",
+  "kv by collection= key=",
   // One row for each shard, and for each process.
   "ended_count by all rows",
   "replica by all rows",
@@ -86,6 +87,8 @@ describe("with a million stored tasks as with a thousand,", () => {
       // The total of a list of one context, or since a time, among those that it counts.
       "count of task by owner= context=",
       "count of task by owner= state= status_at>=",
+      // All values of a collection, which are the result.
+      "kv by collection=",
       // A list of one context, among the tasks of that context.
       "task by owner= context=",
       "task by owner= context= created_at<=",
@@ -153,6 +156,11 @@ async function writeAll(backend: Backend): Promise<void> {
   await sharing?.release(["t"]);
   await sharing?.claimEndpoints(9);
   await sharing?.replicas();
+  const values = sharing?.values("some");
+  const version = await values?.put("k", "1", 0);
+  await values?.put("k", "2");
+  await values?.put("k", "3", version);
+  await values?.delete("k");
 }
 
 async function readAll(backend: Backend): Promise<void> {
@@ -168,6 +176,8 @@ async function readAll(backend: Backend): Promise<void> {
     }
   }
   await retention.compactable(9, 9);
+  await backend.sharing?.values("some").get("k");
+  await backend.sharing?.values("some").list();
 }
 
 const OF_ANN = { owner: "ann", limit: 9 };

@@ -26,6 +26,8 @@ import { DatabaseError } from "./database-error.ts";
  *   commits because of a row that all of them update.
  * - `endpoint` has the push endpoints (origin and path of the URL) that a replica delivers to, so
  *   that one process decides when to try a failing endpoint again.
+ * - `kv` has small values such as API keys and grants. Versions come from a sequence, so that a value
+ *   that was deleted and written again has another one.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -137,6 +139,15 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (owner, context, agent_id)
   );
   CREATE INDEX pruned_context_by_time ON @.pruned_context (at);
+
+  CREATE SEQUENCE @.kv_version;
+  CREATE TABLE @.kv (
+    collection text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    value text NOT NULL,
+    version bigint NOT NULL DEFAULT nextval('@.kv_version'),
+    PRIMARY KEY (collection, key)
+  );
   `,
 ];
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { KeyValueStore, OpenValues } from "@convoke/protocol";
 import { sleep } from "@convoke/protocol/internal";
 import type {
   ClaimQuery,
@@ -43,6 +44,7 @@ interface Parts {
   readonly hints: Hints;
   readonly steps: StepWriter;
   readonly writes: WriteQueue;
+  readonly values: OpenValues;
   /** How long `settled` waits for other processes. */
   readonly settleMs: number;
 }
@@ -208,6 +210,10 @@ export class PostgresSharing implements Sharing {
       running,
       isSelf: n === this.#parts.lease.replica,
     }));
+  }
+
+  values(collection: string): KeyValueStore {
+    return this.#parts.values(collection);
   }
 
   /** Gives up all tasks of this process, at its end. */

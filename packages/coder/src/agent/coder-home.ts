@@ -9,7 +9,6 @@ import {
 } from "@convoke/protocol";
 import { type McpServerConfig, McpServers, defineAgent, resolveModel } from "@convoke/runtime";
 import { isObject } from "@convoke/protocol/internal";
-import { createHash } from "node:crypto";
 import { mkdtempSync, realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -22,7 +21,9 @@ import { contextFiles, withContextFiles } from "../project/context-files.ts";
 import { Project } from "../project/project.ts";
 import type { Session } from "../sessions/session.ts";
 import { Sessions } from "../sessions/sessions.ts";
+import { sha256 } from "../storage/blobs.ts";
 import { sessionKey } from "../storage/session-key.ts";
+import { FileTexts, SharedTexts, type Texts } from "../storage/texts.ts";
 import { type CompactedEvent, estimatedTokens, summarize } from "../sessions/summarize.ts";
 import { cardOf } from "./card.ts";
 import type { CoderSettings, NamedModel } from "./coder-options.ts";
@@ -53,8 +54,18 @@ export class CoderHome {
   }
 
   get sessions(): Sessions {
-    this.#sessions ??= new Sessions(join(this.#ownFolder(), "sessions"));
+    this.#sessions ??= new Sessions(this.#sessionTexts());
     return this.#sessions;
+  }
+
+  /** In the database a caller's sessions are a collection of their own, which can be listed alone. */
+  #sessionTexts(): (owner: string) => Texts {
+    const { values } = this.#place;
+    if (values !== undefined) {
+      return (owner) => new SharedTexts(values(`sessions/${sha256(Buffer.from(owner))}`));
+    }
+    const files = new FileTexts(join(this.#ownFolder(), "sessions"));
+    return () => files;
   }
 
   prepare(place: AgentEnvironment): void {
@@ -76,7 +87,7 @@ export class CoderHome {
       throw new A2AError("Unavailable", `the agent already works in ${MAX_PROJECTS} workspaces`);
     }
     const { workspace, allowedRoots, rights: policy, fetch, passEnvironment } = this.#settings;
-    const { logger } = this.#place;
+    const { logger, values } = this.#place;
     const opening = Project.open({
       root,
       allowedRoots: [workspace, ...allowedRoots],
@@ -84,6 +95,7 @@ export class CoderHome {
       sessions: this.sessions,
       folder: this.#ownFolder(),
       fetch,
+      ...(values && { values }),
       ...(passEnvironment && { passEnvironment }),
       ...(logger && { logger }),
     });
@@ -352,7 +364,7 @@ export class CoderHome {
 function stateFolder(folder: string): string {
   const { XDG_STATE_HOME: state = "" } = process.env;
   const base = state.startsWith("/") ? state : join(homedir(), ".local", "state");
-  const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
+  const name = sha256(Buffer.from(folder)).slice(0, 16);
   return join(base, "convoke", "coder", name);
 }
 

@@ -1,8 +1,8 @@
 import type { EgressOptions } from "@convoke/egress";
-import { A2AError } from "@convoke/protocol";
+import { A2AError, type OpenValues } from "@convoke/protocol";
 import type { ConfirmRule, Tool } from "@convoke/runtime";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { sha256 } from "../storage/blobs.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import { mcpPreview } from "../events/call-details.ts";
@@ -12,6 +12,7 @@ import { type Mode, stricterMode } from "../policy/verdict.ts";
 import { policyFor } from "../policy/workspace-policy.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { type SessionKey, sessionKey } from "../storage/session-key.ts";
+import { FileTexts, SharedTexts, type Texts } from "../storage/texts.ts";
 import { openSandbox } from "../shell/sandbox.ts";
 import { type ShellTools, createShellTools } from "../shell/shell-tools.ts";
 import { askUser } from "../tools/ask-user.ts";
@@ -33,6 +34,8 @@ export interface ProjectOptions {
   readonly sessions: Sessions;
   /** Where the agent keeps its files; outside the workspace. */
   readonly folder: string;
+  /** The database that the processes of the agent share. Default: grants are in the folder, too. */
+  readonly values?: OpenValues;
   readonly fetch: { readonly allow?: EgressOptions["allow"] } | false;
   /** Variables of the server that commands get. */
   readonly passEnvironment?: readonly string[];
@@ -62,7 +65,7 @@ export class Project {
     this.rights = parts.rights;
     this.hasSandbox = parts.sandbox !== undefined;
     this.folder = parts.folder;
-    this.grants = new StoredGrants(join(parts.folder, "grants"));
+    this.grants = new StoredGrants(grantTexts(parts.folder, options));
     const { workspace, checkpoints, folder, sandbox, rights } = parts;
     const { passEnvironment, logger, fetch } = options;
     this.#policy = new Policy(rights, workspace.roots);
@@ -150,6 +153,13 @@ export class Project {
   close(): Promise<void> {
     return this.#shell.close();
   }
+}
+
+/** The folder of a workspace is named by a hash of its path. */
+function grantTexts(folder: string, { values }: ProjectOptions): Texts {
+  return values === undefined
+    ? new FileTexts(join(folder, "grants"))
+    : new SharedTexts(values(`grants/${basename(folder)}`));
 }
 
 interface ProjectParts {

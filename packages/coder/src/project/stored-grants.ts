@@ -1,50 +1,43 @@
 import type { Grant, GrantStore } from "@convoke/runtime";
-import { mkdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { replaceFile, sha256 } from "../storage/blobs.ts";
-import { InOrder } from "../workspace/in-order.ts";
-import { errorCode } from "../workspace/workspace-error.ts";
+import { sha256 } from "../storage/blobs.ts";
+import type { Texts } from "../storage/texts.ts";
 
 /**
- * The tools that each caller has approved for always in a workspace, one file for each caller. They
+ * The tools that each caller has approved for always in a workspace, one text for each caller. They
  * survive restarts. Calls that are a danger, such as commands, are asked for all the same.
  */
 export class StoredGrants implements GrantStore {
-  readonly #folder: string;
-  readonly #order = new InOrder();
+  readonly #texts: Texts;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(texts: Texts) {
+    this.#texts = texts;
   }
 
   async isGranted({ owner, toolName }: Grant): Promise<boolean> {
     return (await this.list(owner)).includes(toolName);
   }
 
-  add({ owner, toolName }: Grant): Promise<void> {
-    return this.#order.run(async () => {
-      const tools = new Set([...(await this.list(owner)), toolName]);
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      await replaceFile(this.#fileOf(owner), JSON.stringify([...tools]));
-    });
+  async add({ owner, toolName }: Grant): Promise<void> {
+    await this.#texts.update(nameOf(owner), (text) =>
+      JSON.stringify([...new Set([...parse(text), toolName])]),
+    );
   }
 
   /** The names of the tools. */
   async list(owner: string): Promise<readonly string[]> {
-    try {
-      return JSON.parse(await readFile(this.#fileOf(owner), "utf8")) as readonly string[];
-    } catch (error) {
-      if (errorCode(error) === "ENOENT") return [];
-      throw error;
-    }
+    return parse(await this.#texts.read(nameOf(owner)));
   }
 
   /** The caller is asked again. */
-  clear(owner: string): Promise<void> {
-    return this.#order.run(() => rm(this.#fileOf(owner), { force: true }));
+  async clear(owner: string): Promise<void> {
+    await this.#texts.update(nameOf(owner), () => undefined);
   }
+}
 
-  #fileOf(owner: string): string {
-    return join(this.#folder, `${sha256(Buffer.from(owner))}.json`);
-  }
+function nameOf(owner: string): string {
+  return sha256(Buffer.from(owner));
+}
+
+function parse(text = "[]"): readonly string[] {
+  return JSON.parse(text) as readonly string[];
 }

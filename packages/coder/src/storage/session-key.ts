@@ -26,7 +26,7 @@ export function keyText({ owner, contextId }: SessionKey): string {
   return JSON.stringify([owner, contextId]);
 }
 
-/** The name of the file that has something about the conversation. */
-export function keyFile(key: SessionKey): string {
-  return `${sha256(Buffer.from(keyText(key)))}.json`;
+/** The name under which something about the conversation is stored. */
+export function keyName(key: SessionKey): string {
+  return sha256(Buffer.from(keyText(key)));
 }

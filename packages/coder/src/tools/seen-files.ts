@@ -1,7 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile, sha256 } from "../storage/blobs.ts";
-import { type SessionKey, keyFile, keyText } from "../storage/session-key.ts";
+import { type SessionKey, keyName, keyText } from "../storage/session-key.ts";
 import { InOrder } from "../workspace/in-order.ts";
 import { errorCode } from "../workspace/workspace-error.ts";
 
@@ -67,6 +67,6 @@ export class SeenFiles {
   }
 
   #fileOf(session: SessionKey): string {
-    return join(this.#folder, keyFile(session));
+    return join(this.#folder, `${keyName(session)}.json`);
   }
 }

@@ -1,4 +1,4 @@
-import type { TaskState } from "@convoke/protocol";
+import type { KeyValueStore, TaskState } from "@convoke/protocol";
 
 /** The position of an event in its task's log, starting at 1. */
 export type Seq = number;
@@ -431,6 +431,8 @@ export interface Sharing {
   claimEndpoints(limit: number): Promise<readonly string[]>;
   /** The processes that use the storage. */
   replicas(): Promise<readonly Replica[]>;
+  /** Opens a collection of small values by its name, such as API keys. */
+  values(collection: string): KeyValueStore;
 }
 
 /** A task that this process has claimed. */

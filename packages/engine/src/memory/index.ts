@@ -1,3 +1,4 @@
 // A name added here is a promise; keep it short.
 
 export { createMemoryBackend } from "./memory-backend.ts";
+export { MemoryValues } from "./memory-values.ts";

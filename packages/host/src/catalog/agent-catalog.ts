@@ -1,3 +1,4 @@
+import { isStorageFailure } from "@convoke/engine";
 import type { Agent } from "@convoke/protocol";
 import { agentIdFrom, isObject } from "@convoke/protocol/internal";
 import {
@@ -7,6 +8,7 @@ import {
   type ManagedAgent,
   type ServerAgents,
 } from "@convoke/server";
+import { isDeepStrictEqual } from "node:util";
 import {
   type AgentEntry,
   type AgentKind,
@@ -38,7 +40,7 @@ const SOURCES = { config: "configuration", "command-line": "command line" } as c
 /**
  * The agents of a server: those of its configuration, with the changes that operators have made while
  * it ran. A change is stored before it applies, so that it survives a crash. Changes take precedence
- * over the configuration.
+ * over the configuration. Servers that share a store make each other's changes.
  *
  * @example
  * const catalog = await AgentCatalog.open({ entries, store, loadModule });
@@ -51,7 +53,9 @@ export class AgentCatalog {
   readonly #base: ReadonlyMap<string, BaseAgent>;
   /** Why agents whose changes cannot be used are not served, or served without them. */
   readonly #problems: Map<string, string>;
+  /** The stored changes that the server has made. */
   #stored: StoredAgents;
+  #stopFollowing: (() => void) | undefined;
   /** Ends when the changes so far have ended, so that they are made one after the other. */
   #changing: Promise<unknown> = Promise.resolve();
 
@@ -83,11 +87,17 @@ export class AgentCatalog {
       logger.error("a change to an agent cannot be used", { agentId, problem });
     }
     for (const { id } of served) if (this.#stored[id]?.isDisabled === true) served.disable(id);
-    const make = <T>(change: () => Promise<T>): Promise<T> => {
-      const made = this.#changing.then(change);
-      this.#changing = made.catch(() => undefined);
-      return made;
-    };
+    const sync = (agents: StoredAgents): Promise<void> => this.#sync(served, agents, logger);
+    const { store } = this.#options;
+    this.#stopFollowing = store.follow?.(
+      (agents) => this.#inTurn(() => sync(agents)),
+      (error) => logger.error("the changes to agents cannot be read or made", { error }),
+    );
+    const make = <T>(change: () => Promise<T>): Promise<T> =>
+      this.#inTurn(async () => {
+        if (store.follow !== undefined) await sync(await store.read());
+        return change();
+      });
     return {
       list: () => this.#list(served),
       add: (id, definition) => make(() => this.#add(served, id, definition)),
@@ -96,6 +106,50 @@ export class AgentCatalog {
       enable: (id, isEnabled) => make(() => this.#enable(served, id, isEnabled)),
       remove: (id) => make(() => this.#remove(served, id)),
     };
+  }
+
+  /** Stops making changes of other servers. The server itself is not closed. */
+  close(): void {
+    this.#stopFollowing?.();
+  }
+
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const made = this.#changing.then(change);
+    this.#changing = made.catch(() => undefined);
+    return made;
+  }
+
+  /** Makes the changes that other servers have stored. One that cannot be used is logged. */
+  async #sync(served: ServerAgents, stored: StoredAgents, logger: Logger): Promise<void> {
+    for (const id of new Set([...Object.keys(this.#stored), ...Object.keys(stored)])) {
+      if (isDeepStrictEqual(this.#stored[id], stored[id])) continue;
+      try {
+        await this.#apply(served, id, stored[id] ?? {});
+        this.#problems.delete(id);
+      } catch (error) {
+        // It is tried again.
+        if (isStorageFailure(error)) throw error;
+        const problem = error instanceof Error ? error.message : String(error);
+        this.#problems.set(id, problem);
+        logger.error("a change to an agent cannot be used", { agentId: id, problem });
+      }
+      this.#stored = withAgent(this.#stored, id, stored[id]);
+    }
+  }
+
+  async #apply(served: ServerAgents, id: string, next: StoredAgent): Promise<void> {
+    const { isDisabled: _, ...before } = this.#stored[id] ?? {};
+    const { isDisabled = false, ...definition } = next;
+    const base = this.#base.get(id);
+    if (base === undefined && Object.keys(definition).length === 0) {
+      if (isServed(served, id)) await served.remove(id);
+      return;
+    }
+    if (!isServed(served, id) || !isDeepStrictEqual(before, definition)) {
+      await this.#serve(served, id, await this.#build(id, next));
+    }
+    if (isDisabled) served.disable(id);
+    else served.enable(id);
   }
 
   #list(served: ServerAgents): readonly ManagedAgent[] {
@@ -183,19 +237,31 @@ export class AgentCatalog {
 
   /** Builds an agent, stores what was changed about it, and serves it. */
   async #define(served: ServerAgents, id: string, next: StoredAgent): Promise<void> {
-    const entry = effectiveEntry(next, this.#base.get(id), this.#options);
-    const agent = await mistakes(() => buildAgent(id, entry, this.#options.loadModule));
+    const agent = await this.#build(id, next);
     const before = this.#stored[id];
     await this.#write(id, next);
+    try {
+      await this.#serve(served, id, agent);
+    } catch (error) {
+      await this.#write(id, before);
+      throw error;
+    }
+    this.#problems.delete(id);
+  }
+
+  #build(id: string, stored: StoredAgent): Promise<Agent> {
+    const entry = effectiveEntry(stored, this.#base.get(id), this.#options);
+    return mistakes(() => buildAgent(id, entry, this.#options.loadModule));
+  }
+
+  async #serve(served: ServerAgents, id: string, agent: Agent): Promise<void> {
     try {
       if (isServed(served, id)) await served.replace(agent);
       else await served.add(agent);
     } catch (error) {
-      await this.#write(id, before);
       await agent[Symbol.asyncDispose]?.();
       throw error;
     }
-    this.#problems.delete(id);
   }
 
   /** An agent that is code is released when it is replaced, and could not be served again. */
@@ -210,11 +276,15 @@ export class AgentCatalog {
   }
 
   async #write(id: string, next: StoredAgent | undefined): Promise<void> {
-    const { [id]: _, ...others } = this.#stored;
-    const isEmpty = next === undefined || Object.keys(next).length === 0;
-    const agents = isEmpty ? others : { ...others, [id]: next };
-    await this.#options.store.write(agents);
-    this.#stored = agents;
+    const before = this.#stored[id];
+    await this.#options.store.update((agents) => {
+      if (isDeepStrictEqual(agents[id], before)) return withAgent(agents, id, next);
+      throw new AgentChangeError(
+        "conflict",
+        `the agent ${JSON.stringify(id)} was changed at another server at the same time: look at it, and try again`,
+      );
+    });
+    this.#stored = withAgent(this.#stored, id, next);
   }
 
   /** What is stored about an agent, which must exist. */
@@ -224,6 +294,12 @@ export class AgentCatalog {
     if (isServed(served, id)) return {};
     throw notServed(id);
   }
+}
+
+function withAgent(agents: StoredAgents, id: string, next: StoredAgent | undefined): StoredAgents {
+  const { [id]: _, ...others } = agents;
+  const isEmpty = next === undefined || Object.keys(next).length === 0;
+  return isEmpty ? others : { ...others, [id]: next };
 }
 
 interface LoadedAgents {

@@ -15,8 +15,8 @@ test("a file has what was written last, for its owner alone, and nothing is left
   const store = new FileCatalogStore(join(folder, "agents.json"));
   expect(await store.read()).toEqual({});
 
-  await store.write({ poet: { definition: { model: "demo" } } });
-  await store.write({ poet: { changes: { model: "demo" }, isDisabled: true } });
+  await store.update(() => ({ poet: { definition: { model: "demo" } } }));
+  await store.update(() => ({ poet: { changes: { model: "demo" }, isDisabled: true } }));
 
   const again = new FileCatalogStore(join(folder, "agents.json"));
   expect(await again.read()).toEqual({ poet: { changes: { model: "demo" }, isDisabled: true } });

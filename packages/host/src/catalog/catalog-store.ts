@@ -1,3 +1,4 @@
+import { type OpenValues, followValue, updateValue } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -17,12 +18,27 @@ export interface StoredAgent {
 /** The changes by the ids of the agents. */
 export type StoredAgents = Readonly<Record<string, StoredAgent>>;
 
-/** Keeps the changes to a catalogue. One server at a time uses it. */
+/** Changes what is stored; the argument is what is stored now. It may be called several times. */
+type ChangeAgents = (agents: StoredAgents) => StoredAgents;
+
+/** Keeps the changes to a catalogue. */
 export interface CatalogStore {
   /** What was written last; nothing if nothing was. */
   read(): Promise<StoredAgents>;
-  /** Replaces everything. After a crash it is as before or as written, nothing in between. */
-  write(agents: StoredAgents): Promise<void>;
+  /**
+   * Replaces everything. After a crash it is as before or as written, nothing in between. If `change`
+   * throws, nothing is written.
+   */
+  update(change: ChangeAgents): Promise<void>;
+  /**
+   * Calls `apply` with everything at first and within a second after each change of another server,
+   * one call after the other. Returns a function that stops it. Absent if only one server at a time
+   * uses the store.
+   */
+  follow?(
+    apply: (agents: StoredAgents) => Promise<void>,
+    onError: (error: unknown) => void,
+  ): () => void;
 }
 
 /** Keeps the changes as long as the process. */
@@ -33,15 +49,51 @@ export class MemoryCatalogStore implements CatalogStore {
     return this.#agents;
   }
 
-  async write(agents: StoredAgents): Promise<void> {
-    this.#agents = agents;
+  async update(change: ChangeAgents): Promise<void> {
+    this.#agents = change(this.#agents);
   }
 }
 
-/** The format of the file. A server rejects one that it does not know. */
+/** All changes are one value, because agents are listed in the order in which they were added. */
+const COLLECTION = "agents";
+const KEY = "changes";
+
+/** Keeps the changes in a database that servers share. */
+export class SharedCatalogStore implements CatalogStore {
+  readonly #values: ReturnType<OpenValues>;
+
+  constructor(open: OpenValues) {
+    this.#values = open(COLLECTION);
+  }
+
+  async read(): Promise<StoredAgents> {
+    return parseStored((await this.#values.get(KEY))?.value);
+  }
+
+  async update(change: ChangeAgents): Promise<void> {
+    await updateValue(this.#values, KEY, (text) => toText(change(parseStored(text))));
+  }
+
+  follow(
+    apply: (agents: StoredAgents) => Promise<void>,
+    onError: (error: unknown) => void,
+  ): () => void {
+    return followValue(this.#values, KEY, { apply: (text) => apply(parseStored(text)), onError });
+  }
+}
+
+function parseStored(text: string | undefined): StoredAgents {
+  return text === undefined ? {} : parseAgents(text, "the catalogue in the database");
+}
+
+/** The format of the text. A server rejects one that it does not know. */
 const VERSION = 1;
 
-/** Keeps the changes in a file, for its owner alone, because definitions may contain secrets. */
+function toText(agents: StoredAgents): string {
+  return `${JSON.stringify({ version: VERSION, agents }, undefined, 2)}\n`;
+}
+
+/** Keeps the changes in a file of one server, for its owner alone, because definitions may contain secrets. */
 export class FileCatalogStore implements CatalogStore {
   readonly #path: string;
 
@@ -61,12 +113,13 @@ export class FileCatalogStore implements CatalogStore {
   }
 
   /** Writes another file and renames it, which replaces the old one at once. */
-  async write(agents: StoredAgents): Promise<void> {
+  async update(change: ChangeAgents): Promise<void> {
+    const agents = change(await this.read());
     const next = `${this.#path}.new`;
     const folder = dirname(this.#path);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await using file = await open(next, "w", 0o600);
-    await file.writeFile(`${JSON.stringify({ version: VERSION, agents }, undefined, 2)}\n`);
+    await file.writeFile(toText(agents));
     await file.sync();
     await rename(next, this.#path);
     await syncFolder(folder);

@@ -4,6 +4,7 @@ import type { Connection, TraceContext } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
 import type { AgentEvent } from "./events.ts";
 import type { InternalEvent } from "./journal.ts";
+import type { OpenValues } from "./key-values.ts";
 import type { Message } from "./message.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Metadata } from "./part.ts";
@@ -94,6 +95,11 @@ export interface AgentEnvironment {
   readonly runBeside?: (name: string, agent: Agent) => Promise<LocalAgent>;
   /** The data folder, where the agent may keep files of its own. Absent when nothing is stored. */
   readonly folder?: string;
+  /**
+   * Opens collections of values that this agent has in common in all processes that serve it. Absent
+   * if only one process at a time can serve it: then it has its folder for them.
+   */
+  readonly values?: OpenValues;
   /** For messages to the operator. */
   readonly logger?: {
     debug(message: string, fields?: Metadata): void;

@@ -72,7 +72,7 @@ export async function openAgentData(agent: Agent, options: AgentDataOptions): Pr
   const opened = await openOwnStorage(agent, { ...options, onFatal });
   const { backend, key, folder } = opened;
   try {
-    await prepareAgent(agent, { ...options, id: key.id, folder, onFatal });
+    await prepareAgent(agent, { ...options, id: key.id, backend, folder, onFatal });
     return opened;
   } catch (error) {
     await backend.close();
@@ -128,7 +128,7 @@ export async function openHostData(options: Omit<AgentDataOptions, "source">): P
       const { id } = agentKey(agent);
       const own = folder === undefined ? undefined : ownFolderIn(folder, id);
       if (own !== undefined) await mkdir(own, { recursive: true, mode: 0o700 });
-      await prepareAgent(agent, { ...options, id, folder: own, onFatal });
+      await prepareAgent(agent, { ...options, id, backend, folder: own, onFatal });
     },
   };
 }
@@ -154,17 +154,20 @@ async function prepareAgent(
   agent: Agent,
   facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | "database"> & {
     readonly id: string;
+    readonly backend: Backend;
     readonly folder: string | undefined;
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
   const { id, folder, database, logger, metrics, tracing, onFatal } = facts;
+  const { sharing } = facts.backend;
   const place = { data: folder ?? "memory", ...(database !== undefined && { database }) };
   agent.prepare?.({
     id: `${id}/${database === undefined ? await instanceId(folder) : databaseId(database)}`,
     logger,
     ...(metrics && { metrics }),
     ...(folder !== undefined && { folder }),
+    ...(sharing && { values: (collection: string) => sharing.values(`${id}/${collection}`) }),
     runBeside: (name, other) =>
       runBeside(name, other, { ...place, onFatal, logger, metrics, tracing }),
   });

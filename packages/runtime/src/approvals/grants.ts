@@ -1,4 +1,11 @@
-import { type ApprovalAnswer, EXTENSIONS, type Message, approvalsIn } from "@convoke/protocol";
+import {
+  type AgentEnvironment,
+  type ApprovalAnswer,
+  EXTENSIONS,
+  type KeyValueStore,
+  type Message,
+  approvalsIn,
+} from "@convoke/protocol";
 import { markedData } from "./open-request.ts";
 
 /** Stores which tools are always approved. */
@@ -16,11 +23,62 @@ export interface Grant {
 /** Keeps grants in memory, for as long as the process runs. */
 export function memoryGrants(): GrantStore {
   const granted = new Set<string>();
-  const keyOf = ({ agent, owner, toolName }: Grant): string =>
-    JSON.stringify([agent, owner, toolName]);
   return {
-    isGranted: (grant) => granted.has(keyOf(grant)),
-    add: (grant) => void granted.add(keyOf(grant)),
+    isGranted: (grant) => granted.has(grantKey(grant)),
+    add: (grant) => void granted.add(grantKey(grant)),
+  };
+}
+
+function grantKey({ agent, owner, toolName }: Grant): string {
+  return JSON.stringify([agent, owner, toolName]);
+}
+
+/**
+ * The grants of an agent: in the store that its author gave; otherwise in the database that all of
+ * its processes share, or in memory if there is none.
+ */
+export class AgentGrants implements GrantStore {
+  readonly #isGiven: boolean;
+  #store: GrantStore;
+
+  constructor(given: GrantStore | undefined) {
+    this.#isGiven = given !== undefined;
+    this.#store = given ?? memoryGrants();
+  }
+
+  prepare({ values, logger }: AgentEnvironment): void {
+    if (!this.#isGiven && values !== undefined) {
+      this.#store = sharedGrants(values("grants"), logger);
+    }
+  }
+
+  isGranted(grant: Grant): boolean | Promise<boolean> {
+    return this.#store.isGranted(grant);
+  }
+
+  add(grant: Grant): void | Promise<void> {
+    return this.#store.add(grant);
+  }
+}
+
+/** A grant that cannot be read or stored does not count: the caller is asked again. */
+function sharedGrants(values: KeyValueStore, logger: AgentEnvironment["logger"]): GrantStore {
+  return {
+    async isGranted(grant) {
+      try {
+        return (await values.get(grantKey(grant))) !== undefined;
+      } catch (error) {
+        logger?.warn("lasting approvals cannot be read", { error });
+        return false;
+      }
+    },
+    async add(grant) {
+      try {
+        await values.put(grantKey(grant), new Date().toISOString());
+      } catch (error) {
+        logger?.warn("a lasting approval could not be stored", { error });
+      }
+    },
   };
 }
 

@@ -51,6 +51,7 @@ export function modelAgent(
   };
   const prepare = (place: AgentEnvironment): void => {
     identity.prepare(place);
+    settings.approvals.grants.prepare(place);
     subAgents?.prepare(place);
     // Last, because it starts processes: if a step above throws, nothing would end them.
     mcp?.prepare(place);

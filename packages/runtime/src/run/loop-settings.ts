@@ -1,5 +1,5 @@
 import type { AgentEnvironment, AgentSkill, InternalEvent, Turn } from "@convoke/protocol";
-import { type GrantStore, memoryGrants } from "../approvals/grants.ts";
+import { AgentGrants, type GrantStore } from "../approvals/grants.ts";
 import {
   type ClientToolOptions,
   type ClientToolSettings,
@@ -112,7 +112,10 @@ export interface ApprovalSettings {
    * without a server. "reject" and "no" alone always reject.
    */
   readonly acceptPlainText?: boolean;
-  /** Stores permanent approvals. Default: in memory, for the lifetime of the process. */
+  /**
+   * Stores permanent approvals. Default: in the database, if the tasks are in one that servers share;
+   * otherwise in memory, for the lifetime of the process.
+   */
   readonly grants?: GrantStore;
 }
 
@@ -135,7 +138,7 @@ export interface LoopSettings {
   readonly maxOutputTokens: number | undefined;
   readonly temperature: number | undefined;
   readonly retry: RetryRule;
-  readonly approvals: ApprovalSettings & { readonly grants: GrantStore };
+  readonly approvals: ApprovalSettings & { readonly grants: AgentGrants };
   readonly finalMessage: boolean;
   readonly mcp: AgentMcpServers | undefined;
   readonly subAgents: AgentSubAgents | undefined;
@@ -175,7 +178,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     maxOutputTokens: definition.maxOutputTokens,
     temperature: definition.temperature,
     retry,
-    approvals: { ...approvals, grants: approvals.grants ?? memoryGrants() },
+    approvals: { ...approvals, grants: new AgentGrants(approvals.grants) },
     finalMessage: definition.finalMessage ?? false,
     mcp: agentMcpServers(definition),
     subAgents: agentSubAgents(agentName, definition),

@@ -3,9 +3,12 @@ import { type AgentEnvironment, ERRORS } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, isUnspeakable } from "./remote-error.ts";
 import type { SubAgentLink } from "./sub-agent-link.ts";
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  type CancelRecord,
+  type CancelRecords,
+  cancelKey,
+  openCancelRecords,
+} from "./cancel-records.ts";
 
 /** A pending cancel of a sub-agent's task, with the owner on whose behalf it was called. */
 export type Cancel = Omit<CancelRecord, "caller">;
@@ -13,8 +16,14 @@ export type Cancel = Omit<CancelRecord, "caller">;
 const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 15_000;
 
-/** How long to retry a cancel. After that, it is retried at the next start of the agent. */
+/** How long to retry a cancel. After that, it is retried later, or at the next start of the agent. */
 const RETRY_FOR_MS = 10 * 60_000;
+
+/** When a cancel that could not be sent is retried, if the processes of the agent share it. */
+const LATER_MS = 60 * 60_000;
+
+/** How often to look for cancels of processes that are gone, and to renew those of this one. */
+const LOOK_MS = 3000;
 
 /** How long a message may take to start a task. After that, it is considered lost. */
 const ARRIVAL_MS = 30_000;
@@ -29,9 +38,11 @@ const CLOSE_MS = 1000;
 export class ChildCancels {
   readonly #caller: string;
   readonly #find: (agent: string) => SubAgentLink | undefined;
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #underWay = new Map<string, UnderWay>();
   #records: CancelRecords | undefined;
   #logger: AgentEnvironment["logger"];
+  #looks: NodeJS.Timeout | undefined;
+  #isLooking = false;
   #closing = new AbortController();
 
   constructor(caller: string, find: (agent: string) => SubAgentLink | undefined) {
@@ -39,45 +50,85 @@ export class ChildCancels {
     this.#find = find;
   }
 
-  /** Resumes cancels that an earlier process did not finish. */
-  prepare({ folder, logger }: AgentEnvironment): void {
-    this.#logger = logger;
-    this.#records = folder === undefined ? undefined : new CancelRecords(folder, this.#caller);
-    for (const record of this.#records?.all() ?? []) this.#begin(record);
+  /** Resumes cancels that an earlier process did not finish, or one that is gone. */
+  prepare(place: AgentEnvironment): void {
+    this.#logger = place.logger;
+    this.#records = openCancelRecords(place, this.#caller);
+    clearInterval(this.#looks);
+    void this.#look();
+    if (place.values !== undefined) {
+      this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
+    }
   }
 
   add(cancel: Cancel): void {
     const record = { caller: this.#caller, ...cancel };
-    try {
-      this.#records?.add(record);
-    } catch (error) {
-      // The cancel is still attempted while this process lives.
-      this.#logger?.warn("that a sub-agent is to be canceled could not be recorded", { error });
-    }
-    this.#begin(record);
+    this.#begin(record, this.#record(record));
   }
 
   /** Waits briefly for cancels in progress; unfinished ones are retried at the next start. */
   async close(): Promise<void> {
-    const all = Promise.allSettled(this.#underWay.values());
+    clearInterval(this.#looks);
+    const underWay = [...this.#underWay.values()];
+    const all = Promise.all(underWay.map(({ done }) => done));
     await Promise.race([all, sleep(CLOSE_MS, undefined, { ref: false })]);
+    const left = [...this.#underWay.values()];
     this.#closing.abort(new Error("the agent is closed"));
     this.#closing = new AbortController();
+    await Promise.allSettled(left.map(async ({ record }) => this.#records?.release(record, 0)));
   }
 
-  #begin(record: CancelRecord): void {
+  /** `FileRecords` writes before this returns. */
+  async #record(record: CancelRecord): Promise<void> {
+    try {
+      await this.#records?.add(record);
+    } catch (error) {
+      // The cancel is still attempted while this process lives.
+      this.#logger?.warn("that a sub-agent is to be canceled could not be recorded", { error });
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      for (const { record, stop } of this.#underWay.values()) {
+        if ((await this.#records?.renew(record)) === false) stop();
+      }
+      for (const record of (await this.#records?.claim()) ?? []) this.#begin(record);
+    } catch (error) {
+      this.#logger?.warn("pending cancels of sub-agents could not be read", { error });
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  /** @param recorded resolves when the cancel was stored, or could not be */
+  #begin(record: CancelRecord, recorded?: Promise<void>): void {
     const key = cancelKey(record);
     if (this.#underWay.has(key)) return;
-    const { signal } = this.#closing;
-    const done = this.#deliver(record, signal)
-      .catch((error: unknown) => {
-        if (signal.aborted) return;
-        const { agent, childTaskId, message } = record;
-        const facts = { agent, childTaskId, messageId: message?.messageId, error };
-        this.#logger?.warn("a sub-agent could not be canceled", facts);
-      })
-      .finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, done);
+    const stopping = new AbortController();
+    const signal = AbortSignal.any([this.#closing.signal, stopping.signal]);
+    const sent = (async () => {
+      await recorded;
+      await this.#send(record, signal);
+    })();
+    const done = sent.finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, { record, done, stop: () => stopping.abort(new Error("stopped")) });
+  }
+
+  async #send(record: CancelRecord, signal: AbortSignal): Promise<void> {
+    try {
+      signal.throwIfAborted();
+      await this.#deliver(record, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      const { agent, childTaskId, message } = record;
+      const facts = { agent, childTaskId, messageId: message?.messageId, error };
+      this.#logger?.warn("a sub-agent could not be canceled", facts);
+      // If that fails too, others claim it when it is no longer renewed.
+      await this.#records?.release(record, LATER_MS).catch(() => undefined);
+    }
   }
 
   async #deliver(record: CancelRecord, closing: AbortSignal): Promise<void> {
@@ -112,6 +163,14 @@ export class ChildCancels {
   }
 }
 
+/** A cancel that this process sends. */
+interface UnderWay {
+  readonly record: CancelRecord;
+  readonly done: Promise<void>;
+  /** Leaves it to another process. */
+  readonly stop: () => void;
+}
+
 /** The message has not started a task, or not yet. */
 class NoTask extends Error {
   override readonly name = "NoTask";
@@ -128,87 +187,4 @@ const OVER: ReadonlySet<unknown> = new Set([
 /** Whether retrying is pointless: the task has ended, does not exist, or cannot be canceled. */
 function isOver(error: unknown): boolean {
   return OVER.has(codeOf(error)) || isUnspeakable(error);
-}
-
-/** A cancel as it is stored on disk. */
-interface CancelRecord {
-  /** The calling agent. Several agents may keep their records in the same folder. */
-  readonly caller: string;
-  /** The name of the sub-agent in the caller's definition. */
-  readonly agent: string;
-  readonly owner: string;
-  /** The task to cancel or, if its id is unknown, the message that may have started it. */
-  readonly childTaskId?: string;
-  readonly message?: SentMessage;
-}
-
-const FILE = /^sub-agent-cancel-[0-9a-f]{32}\.json$/;
-
-/** Keeps pending cancels in a folder, one file each, so that a crash does not lose them. */
-class CancelRecords {
-  readonly #folder: string;
-  readonly #caller: string;
-
-  constructor(folder: string, caller: string) {
-    this.#folder = folder;
-    this.#caller = caller;
-  }
-
-  /** Writes synchronously, because a crash may follow immediately. */
-  add(record: CancelRecord): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    writeFileSync(this.#path(record), JSON.stringify(record), { mode: 0o600 });
-  }
-
-  remove(record: CancelRecord): void {
-    rmSync(this.#path(record), { force: true });
-  }
-
-  /** The cancels that an earlier process of this agent did not finish. */
-  all(): readonly CancelRecord[] {
-    return this.#files().flatMap((file) => {
-      const record = read(join(this.#folder, file));
-      return record?.caller === this.#caller ? [record] : [];
-    });
-  }
-
-  #path(record: CancelRecord): string {
-    const name = JSON.stringify([record.caller, cancelKey(record)]);
-    const digest = createHash("sha256").update(name).digest("hex").slice(0, 32);
-    return join(this.#folder, `sub-agent-cancel-${digest}.json`);
-  }
-
-  #files(): readonly string[] {
-    try {
-      return readdirSync(this.#folder).filter((name) => FILE.test(name));
-    } catch {
-      return [];
-    }
-  }
-}
-
-/** Identifies a cancel among those of one caller. */
-function cancelKey(record: Omit<CancelRecord, "caller">): string {
-  const { agent, owner, childTaskId, message } = record;
-  return JSON.stringify([agent, owner, childTaskId ?? message?.messageId]);
-}
-
-function read(path: string): CancelRecord | undefined {
-  try {
-    const record = JSON.parse(readFileSync(path, "utf8")) as CancelRecord;
-    const { caller, agent, owner, childTaskId, message } = record;
-    const what = childTaskId === undefined ? Object.values(message ?? {}) : [childTaskId];
-    const texts = [caller, agent, owner, ...what];
-    const isWhole = what.length > 0 && texts.every((text) => typeof text === "string");
-    return isWhole ? record : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The message that called the sub-agent. */
-interface SentMessage {
-  readonly messageId: string;
-  /** The context that the message was sent to. */
-  readonly childContextId: string;
 }

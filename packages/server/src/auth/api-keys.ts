@@ -19,11 +19,13 @@ import {
   keyState,
   readKeyFile,
 } from "./key-file.ts";
+import { SharedKeyStore } from "./key-store.ts";
 
 export interface ApiKeysOptions {
   /**
    * The file with the keys, which `convoke keys` changes. A change takes effect within a second,
-   * without a restart. Default: `api-keys.json` in the data folder.
+   * without a restart. Default: the database that servers share, if there is one; otherwise
+   * `api-keys.json` in the data folder.
    */
   readonly file?: string;
   /** The records of the keys, instead of a file. */
@@ -43,13 +45,20 @@ export function apiKeys({ file, keys }: ApiKeysOptions = {}): Authenticator {
   }
   keys?.forEach((key, index) => checkRecord(key, `apiKeys: keys[${index}]`));
   let ring: KeyRing | undefined = keys && new FixedKeys(keys);
+  let stop: (() => void) | undefined;
   return {
     schemes: {
       apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
       bearer: { type: "http", scheme: "bearer" },
     },
-    prepare({ folder, logger }) {
+    async prepare({ folder, values, logger }) {
       if (ring !== undefined) return;
+      if (file === undefined && values !== undefined) {
+        const shared = await SharedKeys.open(new SharedKeyStore(values), logger);
+        ring = shared;
+        stop = () => shared.close();
+        return;
+      }
       const path = file ?? (folder === undefined ? undefined : join(folder, KEY_FILE));
       if (path === undefined) {
         throw new TypeError(
@@ -59,6 +68,12 @@ export function apiKeys({ file, keys }: ApiKeysOptions = {}): Authenticator {
       ring = new KeyFile(path, logger);
     },
     authenticate: (request) => ring && identify(request, ring),
+    close() {
+      if (stop === undefined) return;
+      stop();
+      // Another server may use the authenticator, with another database.
+      stop = ring = undefined;
+    },
   };
 }
 
@@ -112,6 +127,39 @@ function toKnown(record: ApiKeyRecord): KnownKey {
     claims: { apiKey: name },
   };
   return { record, hash: Buffer.from(hash, "hex"), caller };
+}
+
+/** The keys that the servers of one database share. */
+class SharedKeys implements KeyRing {
+  readonly close: () => void;
+  #keys: KeyRing;
+
+  private constructor(
+    records: readonly ApiKeyRecord[],
+    follow: (apply: (records: readonly ApiKeyRecord[]) => void) => () => void,
+  ) {
+    this.#keys = new FixedKeys(records);
+    this.close = follow((changed) => {
+      this.#keys = new FixedKeys(changed);
+    });
+  }
+
+  static async open(store: SharedKeyStore, logger: Logger): Promise<SharedKeys> {
+    const records = await store.read();
+    if (records === undefined) {
+      logger.warn(
+        "there are no API keys in the database yet; create one with convoke keys create --database",
+      );
+    }
+    // While the keys cannot be read, those that were read last stay valid.
+    const onError = (error: unknown): void =>
+      logger.error("the API keys in the database cannot be read", { error });
+    return new SharedKeys(records ?? [], (apply) => store.follow(apply, onError));
+  }
+
+  find(id: string): KnownKey | undefined {
+    return this.#keys.find(id);
+  }
 }
 
 /** How often a file is looked at while requests arrive. */

@@ -2,6 +2,7 @@ import {
   A2AError,
   BEARER_SECURITY,
   type Caller,
+  type OpenValues,
   type SecurityRequirement,
   type SecurityScheme,
 } from "@convoke/protocol";
@@ -28,6 +29,8 @@ export interface AuthEnvironment {
   readonly logger: Logger;
   /** The data folder. Absent if nothing is stored on disk. */
   readonly folder?: string | undefined;
+  /** Opens collections of values that the servers of one database share. Absent if there is no database. */
+  readonly values?: OpenValues | undefined;
 }
 
 /** One way in which callers authenticate: `bearer`, `apiKeys`, `jwt`, `oidc`, `mtls`, or one of your own. */
@@ -52,7 +55,7 @@ export interface Authenticator {
   /** The issuers of the tokens that it accepts, from which clients can get one (RFC 9728). */
   readonly authorizationServers?: readonly string[];
   /** Called once before the first request. An error stops the start. */
-  prepare?(environment: AuthEnvironment): void;
+  prepare?(environment: AuthEnvironment): void | Promise<void>;
   /** Called when the server stops. */
   close?(): void;
 }

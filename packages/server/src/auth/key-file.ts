@@ -32,7 +32,7 @@ export interface NewApiKey extends Partial<CallerFacts> {
   readonly expiresAt?: Date;
 }
 
-/** A file with API keys that cannot be used. The message is one sentence about the file. */
+/** API keys that cannot be used. The message is one sentence about their file or database. */
 export class KeyFileError extends Error {
   override readonly name = "KeyFileError";
 }
@@ -114,15 +114,22 @@ export function readKeyFile(path: string): readonly ApiKeyRecord[] | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new KeyFileError(`${path} cannot be read`, { cause: error });
   }
+  return parseKeys(text, path);
+}
+
+/** @param place where the text is stored, for errors */
+export function parseKeys(text: string, place: string): readonly ApiKeyRecord[] {
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch (error) {
-    throw new KeyFileError(`${path} is not JSON`, { cause: error });
+    throw new KeyFileError(`${place} is not JSON`, { cause: error });
   }
   const keys = isObject(content) ? content["keys"] : undefined;
-  if (!Array.isArray(keys)) throw new KeyFileError(`${path} must be an object with a list of keys`);
-  keys.forEach((key, index) => checkRecord(key, `${path}: keys[${index}]`));
+  if (!Array.isArray(keys)) {
+    throw new KeyFileError(`${place} must be an object with a list of keys`);
+  }
+  keys.forEach((key, index) => checkRecord(key, `${place}: keys[${index}]`));
   return keys as readonly ApiKeyRecord[];
 }
 

@@ -135,6 +135,19 @@ describe("caches", () => {
   });
 });
 
+test("of several servers with one address, only the ETag of a request counts: each has its own dates", async () => {
+  const address = { host: "127.0.0.1", port: 3000 };
+  const [one, other] = [1, 2].map(
+    () => new CardBinding(cardFacts({ info: anAgentInfo() }, { address }), {}, true),
+  );
+  const { etag, "last-modified": date } = (await one!.handle(asking())).headers;
+  const statusBy = async (headers: HttpRequest["headers"]) =>
+    (await other!.handle(asking(undefined, headers))).status;
+
+  expect(await statusBy({ "if-none-match": etag })).toBe(304);
+  expect(await statusBy({ "if-modified-since": date })).toBe(200);
+});
+
 describe("an agent that changes its card data", () => {
   const START = Date.parse("2026-01-01T00:00:00.000Z");
 

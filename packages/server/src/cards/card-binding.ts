@@ -77,8 +77,12 @@ interface Built {
 interface Edition {
   readonly info: AgentInfo;
   readonly date: string;
-  /** Whether the previous edition has the same date, which has a resolution of seconds. Then the date is not used. */
-  readonly isDateShared: boolean;
+  /**
+   * Whether another card may have this date or an earlier one although it is newer: the previous
+   * edition, because dates have a resolution of seconds, or that of another server. Then the date of
+   * a request is not used.
+   */
+  readonly isDateAmbiguous: boolean;
   readonly built: Map<string, Promise<Built>>;
 }
 
@@ -90,11 +94,18 @@ export class CardBinding {
   readonly #facts: (request: HttpRequest) => AgentCardFacts;
   readonly #form: CardForm;
   readonly #keys: readonly CardKey[];
+  readonly #isOneOfSeveral: boolean;
   readonly #firstDate = new Date().toUTCString();
   #edition: Edition | undefined;
 
-  constructor(facts: (request: HttpRequest) => AgentCardFacts, options: CardOptions = {}) {
+  /** @param isOneOfSeveral whether other servers have the same address, and each its own dates. Default false. */
+  constructor(
+    facts: (request: HttpRequest) => AgentCardFacts,
+    options: CardOptions = {},
+    isOneOfSeveral = false,
+  ) {
     this.#facts = facts;
+    this.#isOneOfSeveral = isOneOfSeveral;
     this.#form = options.form ?? "negotiated";
     this.#keys = options.keys ?? [];
   }
@@ -143,7 +154,8 @@ export class CardBinding {
     // An agent may create equal info objects for each request.
     if (last !== undefined && isDeepStrictEqual(last.info, info)) return last;
     const date = last === undefined ? this.#firstDate : new Date().toUTCString();
-    this.#edition = { info, date, isDateShared: date === last?.date, built: new Map() };
+    const isDateAmbiguous = this.#isOneOfSeveral || date === last?.date;
+    this.#edition = { info, date, isDateAmbiguous, built: new Map() };
     return this.#edition;
   }
 
@@ -175,12 +187,12 @@ export class CardBinding {
 function isNotModified(
   request: HttpRequest,
   etag: string,
-  { date, isDateShared }: Edition,
+  { date, isDateAmbiguous }: Edition,
 ): boolean {
   const tags = header(request, "if-none-match");
   if (tags !== undefined) return hasTag(tags, etag);
   const since = Date.parse(header(request, "if-modified-since") ?? "");
-  return !isDateShared && since >= Date.parse(date);
+  return !isDateAmbiguous && since >= Date.parse(date);
 }
 
 /** A proxy may have weakened the tag or put it into a list (RFC 9110 §13.1.2). */

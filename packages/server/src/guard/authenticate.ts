@@ -89,9 +89,9 @@ export class Authentication {
     this.#challenge = challengeFor(this.security);
   }
 
-  prepare(environment: AuthEnvironment): void {
+  async prepare(environment: AuthEnvironment): Promise<void> {
     this.#logger = environment.logger;
-    for (const one of this.#authenticators) one.prepare?.(environment);
+    for (const one of this.#authenticators) await one.prepare?.(environment);
   }
 
   close(): void {
