@@ -111,9 +111,7 @@ export class Host {
     this.handler = {
       basePath: place.basePath,
       handle: async (request) =>
-        handleProbe(request, () =>
-          this.#running === undefined ? "starting" : this.#running.engine.unreadyReason,
-        ) ?? route(await this.#ready.promise, request),
+        handleProbe(request, () => this.#readiness()) ?? route(await this.#ready.promise, request),
       reject: errorResponse,
       onLimit: limitLogger(logger, this.#metrics ?? NO_METRICS),
       maxBodyBytes: this.#limits.bodyBytes,
@@ -128,6 +126,13 @@ export class Host {
       );
     }
     this.#warn();
+  }
+
+  #readiness(): ReturnType<Parameters<typeof handleProbe>[1]> {
+    if (this.#running === undefined) return { reason: "starting" };
+    const { unreadyReason: reason, sharing } = this.#running.engine;
+    const waiting = sharing?.waitingForHosts.map(({ tasks }) => tasks) ?? [];
+    return { reason, waitingForHost: waiting.reduce((sum, tasks) => sum + tasks, 0) };
   }
 
   /** The agents, once it is open. */

@@ -15,6 +15,8 @@ import { DatabaseError } from "./database-error.ts";
  *   of a task are in one partition, and the primary key covers the whole log.
  * - `task.run_by` is the replica whose agent works on the task; 0: it was released and any replica
  *   may continue it; null: nobody has to work on it.
+ * - `task.host` is the host on which the task has to run; empty: on any. It is in the indexes of what
+ *   can be claimed, so that tasks that wait for a host cost the other hosts nothing.
  * - Texts have `COLLATE "C"`: ids sort by bytes.
  * - `task_in_context` says that there is a context, which is always true, so that only queries that
  *   name one use it.
@@ -53,7 +55,8 @@ const MIGRATIONS: readonly string[] = [
     ended boolean NOT NULL,
     compacted boolean NOT NULL DEFAULT false,
     wake_at bigint,
-    run_by int
+    run_by int,
+    host text COLLATE "C" NOT NULL DEFAULT ''
   ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
   CREATE UNIQUE INDEX task_by_id ON @.task (task_id);
   CREATE INDEX task_by_state ON @.task (owner, state, status_at, task_id) WHERE listed;
@@ -62,7 +65,9 @@ const MIGRATIONS: readonly string[] = [
     WHERE listed AND context IS NOT NULL;
   CREATE INDEX task_unfinished ON @.task (task_id) WHERE NOT ended;
   CREATE INDEX task_waking ON @.task (wake_at, task_id) WHERE wake_at IS NOT NULL;
-  CREATE INDEX task_running ON @.task (run_by, n) WHERE run_by IS NOT NULL;
+  CREATE INDEX task_running ON @.task (run_by, host, n) WHERE run_by IS NOT NULL;
+  CREATE INDEX task_due ON @.task (host, wake_at, task_id) WHERE wake_at IS NOT NULL AND run_by IS NULL;
+  CREATE INDEX task_local ON @.task (host) WHERE host <> '' AND NOT ended;
   CREATE INDEX task_ended ON @.task (status_at, n) WHERE ended;
   CREATE INDEX task_whole ON @.task (status_at, n) WHERE ended AND NOT compacted;
 

@@ -26,6 +26,7 @@ import type {
   PostResult,
   PushRecord,
   Sharing,
+  WaitingForHost,
 } from "../log/backend.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
@@ -74,6 +75,8 @@ export interface SharingRules {
    * there is no such process, this one takes the task over and the entry is still to be handled.
    */
   forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded>;
+  /** Tasks that wait for a host without a process, as they were counted a few seconds ago. */
+  readonly waitingForHosts: readonly WaitingForHost[];
 }
 
 /** What became of an entry for another process. */
@@ -199,7 +202,7 @@ export class Engine {
     this.wakeTimer = new WakeTimer({
       tasks: options.backend.sharing === undefined ? options.backend.tasks : this.tasks,
       now: this.now,
-      isOwn: (record) => this.agents.of(record) !== undefined,
+      isOwn: (record) => this.agents.of(record) !== undefined && !this.tasks.isElsewhere(record),
       wake: (record, at) => options.wake(this, record, at),
       onError: (error) => this.logger.error("a timer failed, trying again", { error }),
     });
@@ -210,6 +213,9 @@ export class Engine {
       add("openStreams", this.openStreams.total);
       add("tasksUnfinished", this.openTasks.total);
       add("tasksRunning", this.running);
+      for (const { host, tasks } of this.sharing?.waitingForHosts ?? []) {
+        add("tasksWaitingForHost", tasks, [host]);
+      }
     });
     this.closing.addEventListener("abort", stop, { once: true });
   }
@@ -240,6 +246,11 @@ export class Engine {
   /** The tasks before a task in its conversation. Of several agents each has its own conversations. */
   contextOf({ owner, contextId, agent, position }: EarlierTasks): Omit<ContextQuery, "limit"> {
     return { owner, contextId, before: position, ...agentFilter(this.scope({ owner }, agent)) };
+  }
+
+  /** The host on which a new task of the agent has to run, if it is a local one. */
+  hostOf({ info }: ServedAgent): string | undefined {
+    return info.local === true ? this.backend.sharing?.host : undefined;
   }
 
   /** The number of tasks on which agents are working. */

@@ -113,6 +113,12 @@ export class LiveTasks {
     return sharing === undefined || (writer.isRunning && sharing.isHeld(writer.verifiedAt));
   }
 
+  /** Whether the task has to run on another host. */
+  isElsewhere({ host }: { readonly host?: string | undefined }): boolean {
+    const own = this.#options.backend.sharing?.host;
+    return host !== undefined && own !== undefined && host !== own;
+  }
+
   values(): Iterable<LiveTask> {
     return this.#live.values();
   }
@@ -147,6 +153,7 @@ export class LiveTasks {
     readonly createdAt: number;
     /** Time limit of this task, in addition to that of the agent. */
     readonly timeoutMs?: number | undefined;
+    readonly host?: string | undefined;
   }): LiveTask {
     const { taskId, owner, now, agent } = facts;
     const status = { state: "submitted", statusAt: now } as const;
@@ -311,10 +318,10 @@ export class LiveTasks {
     writer: TaskWriter,
     facts: Pick<
       LiveTaskOptions,
-      "owner" | "contextId" | "createdAt" | "agentName" | "agent" | "oldest"
+      "owner" | "contextId" | "createdAt" | "agentName" | "agent" | "oldest" | "host"
     > & { readonly timeoutMs?: number | undefined },
   ): LiveTask {
-    const { owner, contextId, createdAt, agentName, agent, oldest, timeoutMs } = facts;
+    const { owner, contextId, createdAt, agentName, agent, oldest, timeoutMs, host } = facts;
     const live = new LiveTask({
       owner,
       contextId,
@@ -324,6 +331,7 @@ export class LiveTasks {
       writer,
       deadline: agent && taskDeadline(agent.info, createdAt, timeoutMs),
       oldest,
+      host,
       onWakeAt: this.#options.onWakeAt,
     });
     if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
@@ -373,12 +381,13 @@ interface Found extends TaskSnapshot {
   readonly oldest: Seq;
 }
 
-function toWaking({ writer, agent, agentName }: LiveTask): WakingTask {
+function toWaking({ writer, agent, agentName, host }: LiveTask): WakingTask {
   const { taskId, nextWake: wakeAt } = writer;
   return {
     taskId,
     agent: agentName,
     ...(agent && { agentId: agent.id }),
+    ...(host !== undefined && { host }),
     ...(wakeAt !== undefined && { wakeAt }),
   };
 }
