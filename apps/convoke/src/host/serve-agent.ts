@@ -15,7 +15,13 @@ import {
   mount as mountOn,
   serve as serveOn,
 } from "@convoke/server";
-import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "@convoke/engine";
+import {
+  type Backend,
+  type LogLevel,
+  type Logger,
+  createJsonLogger,
+  createTextLogger,
+} from "@convoke/engine";
 
 type StorageOptions = Pick<AgentDataOptions, "data" | "database" | "hostId" | "onFatal" | "source">;
 
@@ -69,11 +75,31 @@ async function openStorage(
 ): Promise<AgentStorage> {
   const storage = await (isList(agent) ? openHostData(options) : openAgentData(agent, options));
   const { folder } = storage;
+  const { database: url } = options;
+  if (url !== undefined)
+    return { ...storage, ...(await openStores(url, options.hostId, storage.backend)) };
   if (folder === undefined) return storage;
   return {
     ...storage,
     openRegistry: async () => (await import("@convoke/backends/sqlite")).openSqliteRegistry(folder),
   };
+}
+
+/** What the servers on a database share in addition to their tasks. */
+async function openStores(
+  url: string,
+  host: string | undefined,
+  backend: Backend,
+): Promise<Partial<AgentStorage>> {
+  try {
+    const { openPostgresStores } = await import("@convoke/backends/postgres");
+    const given = host === undefined ? { url } : { url, host };
+    const { registry, ...stores } = await openPostgresStores(given);
+    return { ...stores, openRegistry: async () => registry };
+  } catch (error) {
+    await backend.close();
+    throw error;
+  }
 }
 
 function isList(agent: Agent | readonly Agent[]): agent is readonly Agent[] {

@@ -28,6 +28,9 @@ import { DatabaseError } from "./database-error.ts";
  *   commits because of a row that all of them update.
  * - `endpoint` has the push endpoints (origin and path of the URL) that a replica delivers to, so
  *   that one process decides when to try a failing endpoint again.
+ * - `rate` counts requests: tokens of a bucket, or the last times. It is not logged, because after a
+ *   crash of the database it may begin anew.
+ * - `registry.version` changes with the entry, so that a change of an older one is not stored.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -142,6 +145,34 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (owner, context, agent_id)
   );
   CREATE INDEX pruned_context_by_time ON @.pruned_context (at);
+
+  CREATE TABLE @.registry (
+    id text COLLATE "C" PRIMARY KEY,
+    owner text COLLATE "C" NOT NULL,
+    url text COLLATE "C" NOT NULL,
+    json text NOT NULL,
+    version int NOT NULL,
+    UNIQUE (owner, url)
+  );
+
+  CREATE UNLOGGED TABLE @.rate (
+    key uuid PRIMARY KEY,
+    tokens float8 NOT NULL,
+    granted int NOT NULL,
+    at float8 NOT NULL,
+    full_at float8 NOT NULL,
+    times float8[]
+  );
+  CREATE INDEX rate_by_end ON @.rate (full_at);
+
+  CREATE TABLE @.audit (
+    n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    host text NOT NULL,
+    event text NOT NULL,
+    json text NOT NULL
+  );
+  CREATE INDEX audit_by_time ON @.audit (at);
   `,
 ];
 

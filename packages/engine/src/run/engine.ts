@@ -15,7 +15,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Audit } from "../logging/audit.ts";
+import { Audit, type AuditStore } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer, type WakingTask } from "./wake-timer.ts";
 import type {
@@ -97,6 +97,8 @@ export interface EngineOptions {
    * its name gives. Tasks of other agents can be read and canceled, and are otherwise left alone.
    */
   readonly key?: AgentKey | undefined;
+  /** Keeps audit entries in addition to the log. Default: only the log has them. */
+  readonly audit?: AuditStore | undefined;
   /** Receives measurements. Default: nothing is measured. */
   readonly metrics?: Metrics | undefined;
   /** What spans contain, if the process has an OpenTelemetry SDK. */
@@ -169,7 +171,7 @@ export class Engine {
     this.logger = options.logger;
     this.metrics = options.metrics ?? NO_METRICS;
     this.tracing = resolveTracing(options.tracing);
-    this.audit = new Audit(options.logger);
+    this.audit = new Audit(options.logger, { store: options.audit });
     this.storage = new StorageHealth(options.logger, this.metrics);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
