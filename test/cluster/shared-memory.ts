@@ -13,6 +13,7 @@ import {
   type Seq,
   type Sharing,
   type StoredTask,
+  type WaitingForHost,
   Watchers,
 } from "@convoke/engine";
 
@@ -35,8 +36,8 @@ export class SharedMemory {
   hasHints = true;
   #entries = 0;
 
-  open(): SharedBackend {
-    const backend = new SharedBackend(this, this.replicas.length + 1);
+  open(host = "test"): SharedBackend {
+    const backend = new SharedBackend(this, this.replicas.length + 1, host);
     this.replicas.push(backend);
     return backend;
   }
@@ -49,6 +50,17 @@ export class SharedMemory {
     const by = this.runBy.get(taskId);
     if (by === undefined || by === RELEASED || by === claimer) return true;
     return !this.replicas[by - 1]!.isAlive;
+  }
+
+  /** How many tasks have to run on a host on which no replica is alive. */
+  async waitingForHosts(): Promise<readonly WaitingForHost[]> {
+    const alive = new Set(this.replicas.filter(({ isAlive }) => isAlive).map(({ host }) => host));
+    const tasks = await this.inner.tasks.unfinished("", 1000);
+    const waiting = tasks.filter(({ taskId, host }) => this.runBy.has(taskId) && !alive.has(host!));
+    const byHost = Map.groupBy(waiting, ({ host }) => host);
+    return [...byHost].flatMap(([host, some]) =>
+      host === undefined ? [] : [{ host, tasks: some.length }],
+    );
   }
 
   /** Gives a task to a replica, with a new epoch. */
@@ -75,15 +87,19 @@ export class SharedMemory {
 export class SharedBackend implements Backend {
   readonly #shared: SharedMemory;
   readonly #n: number;
+  readonly host: string;
+  readonly sharing: Sharing;
   readonly #watchers = new Watchers();
   readonly #onMailbox = new Set<(taskIds: readonly string[]) => void>();
   readonly #onLost = new Set<(taskIds: readonly string[]) => void>();
   #isAlive = true;
   #heldSince = performance.now();
 
-  constructor(shared: SharedMemory, n: number) {
+  constructor(shared: SharedMemory, n: number, host: string) {
     this.#shared = shared;
     this.#n = n;
+    this.host = host;
+    this.sharing = this.#createSharing();
   }
 
   /** False after a crash, or while the process is paused for longer than its lease. */
@@ -125,6 +141,7 @@ export class SharedBackend implements Backend {
         this.#shared.replicas[before - 1]!.lose(taskId);
       }
     }
+    if (running === "elsewhere") runBy.set(taskId, RELEASED);
     if (running === false || isTerminal(state)) runBy.delete(taskId);
     if (isTerminal(state)) mailbox.delete(taskId);
     this.#watchers.wake(taskId, result.head);
@@ -164,61 +181,70 @@ export class SharedBackend implements Backend {
     this.isAlive = false;
   }
 
-  readonly sharing: Sharing = {
-    isHeld: (since = performance.now()) => this.isAlive && this.#heldSince <= since,
-    claim: (query) => this.#claim(query),
-    claimTask: async (taskId) => {
-      const task = await this.tasks.get(taskId);
-      if (task === undefined || isTerminal(task.state)) return undefined;
-      if (!this.#shared.isFree(taskId, this.#n)) return undefined;
-      return this.#shared.take(task, this.#n);
-    },
-    post: (taskId, entry) => this.#post(taskId, entry),
-    mailbox: async (taskId) => this.#shared.mailbox.get(taskId) ?? [],
-    onMailbox: (read) => {
-      this.#onMailbox.add(read);
-      const poll = setInterval(() => {
-        for (const [taskId, entries] of this.#shared.mailbox) {
-          if (entries.length > 0) this.hearMailbox(taskId);
+  #createSharing(): Sharing {
+    return {
+      host: this.host,
+      isHeld: (since = performance.now()) => this.isAlive && this.#heldSince <= since,
+      claim: (query) => this.#claim(query),
+      claimTask: async (taskId, { anyHost = false } = {}) => {
+        const task = await this.tasks.get(taskId);
+        if (task === undefined || isTerminal(task.state)) return undefined;
+        if (!anyHost && !this.#isHere(task)) return undefined;
+        if (!this.#shared.isFree(taskId, this.#n)) return undefined;
+        return this.#shared.take(task, this.#n);
+      },
+      post: (taskId, entry) => this.#post(taskId, entry),
+      mailbox: async (taskId) => this.#shared.mailbox.get(taskId) ?? [],
+      onMailbox: (read) => {
+        this.#onMailbox.add(read);
+        const poll = setInterval(() => {
+          for (const [taskId, entries] of this.#shared.mailbox) {
+            if (entries.length > 0) this.hearMailbox(taskId);
+          }
+        }, 50).unref();
+        return () => {
+          clearInterval(poll);
+          this.#onMailbox.delete(read);
+        };
+      },
+      onLost: (lost) => {
+        this.#onLost.add(lost);
+        return () => this.#onLost.delete(lost);
+      },
+      release: async (taskIds) => {
+        for (const taskId of taskIds) {
+          if (this.#shared.runBy.get(taskId) === this.#n) this.#shared.runBy.set(taskId, RELEASED);
         }
-      }, 50).unref();
-      return () => {
-        clearInterval(poll);
-        this.#onMailbox.delete(read);
-      };
-    },
-    onLost: (lost) => {
-      this.#onLost.add(lost);
-      return () => this.#onLost.delete(lost);
-    },
-    release: async (taskIds) => {
-      for (const taskId of taskIds) {
-        if (this.#shared.runBy.get(taskId) === this.#n) this.#shared.runBy.set(taskId, RELEASED);
-      }
-    },
-    settled: async () => {},
-    values: (collection) => this.#shared.values.open(collection),
-    claimEndpoints: async () => {
-      const { endpoints, replicas } = this.#shared;
-      for (const { config } of await this.pushes.list({ state: "active", limit: 1000 })) {
-        const { origin, pathname } = new URL((JSON.parse(config) as { url: string }).url);
-        const by = endpoints.get(origin + pathname);
-        const isFree = by === undefined || !replicas[by - 1]!.isAlive;
-        if (isFree) endpoints.set(origin + pathname, this.#n);
-      }
-      return [...endpoints].filter(([, by]) => by === this.#n).map(([key]) => key);
-    },
-    replicas: async () =>
-      this.#shared.replicas.map((replica, index) => ({
-        id: `${index + 1}`,
-        host: "test",
-        software: "test",
-        startedAt: 0,
-        leaseMs: replica.isAlive ? 1000 : -1,
-        running: [...this.#shared.runBy.values()].filter((by) => by === index + 1).length,
-        isSelf: replica === this,
-      })) satisfies readonly Replica[],
-  };
+      },
+      settled: async () => {},
+      values: (collection) => this.#shared.values.open(collection),
+      claimEndpoints: async () => {
+        const { endpoints, replicas } = this.#shared;
+        for (const { config } of await this.pushes.list({ state: "active", limit: 1000 })) {
+          const { origin, pathname } = new URL((JSON.parse(config) as { url: string }).url);
+          const by = endpoints.get(origin + pathname);
+          const isFree = by === undefined || !replicas[by - 1]!.isAlive;
+          if (isFree) endpoints.set(origin + pathname, this.#n);
+        }
+        return [...endpoints].filter(([, by]) => by === this.#n).map(([key]) => key);
+      },
+      replicas: async () =>
+        this.#shared.replicas.map((replica, index) => ({
+          id: `${index + 1}`,
+          host: replica.host,
+          software: "test",
+          startedAt: 0,
+          leaseMs: replica.isAlive ? 1000 : -1,
+          running: [...this.#shared.runBy.values()].filter((by) => by === index + 1).length,
+          isSelf: replica === this,
+        })) satisfies readonly Replica[],
+      waitingForHosts: () => this.#shared.waitingForHosts(),
+    };
+  }
+
+  #isHere({ host }: Pick<StoredTask, "host">): boolean {
+    return host === undefined || host === this.host;
+  }
 
   async #claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
     const claimed: ClaimedTask[] = [];
@@ -226,6 +252,7 @@ export class SharedBackend implements Backend {
       if (claimed.length >= limit) break;
       const task = await this.tasks.get(taskId);
       if (task === undefined || !agentIds.includes(task.agentId ?? "")) continue;
+      if (!this.#isHere(task)) continue;
       const by = this.#shared.runBy.get(taskId);
       const isDue = by === undefined && (task.wakeAt ?? Infinity) <= dueAt;
       const isWanted = by !== undefined && by !== this.#n && this.#shared.isFree(taskId, this.#n);

@@ -88,7 +88,7 @@ describe("is on record", () => {
 test("a flood of failures is cut off, and the number of the others is on record", () => {
   const logger = memoryLogger();
   const clock = { now: 0 };
-  const audit = new Audit(logger, () => clock.now);
+  const audit = new Audit(logger, { now: () => clock.now });
 
   for (let n = 0; n < 1000; n++) audit.record("access.denied", { n });
   audit.record("push.replayed", {});

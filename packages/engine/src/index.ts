@@ -29,7 +29,7 @@ export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
 export { type AgentKey, agentKey } from "./task/agent-key.ts";
 export { Counts, DEFAULT_LIMITS, type Limits, resolveLimits } from "./task/limits.ts";
-export { Audit, type AuditEvent } from "./logging/audit.ts";
+export { Audit, type AuditEntry, type AuditEvent, type AuditStore } from "./logging/audit.ts";
 export {
   type LogFields,
   type LogLevel,
@@ -94,3 +94,4 @@ export {
   type RegistryRecord,
   type RegistryStore,
 } from "./registry/registry-store.ts";
+export type { DrawnTokens, RateLimit, RateStore } from "./rates/rate-store.ts";

@@ -1,9 +1,11 @@
 import type {
   AgentKey,
+  AuditStore,
   Backend,
   Limits,
   Logger,
   PushOptions,
+  RateStore,
   RegistryStore,
   RetentionOptions,
 } from "@convoke/engine";
@@ -30,6 +32,12 @@ export interface AgentStorage {
   readonly folder?: string;
   /** Opens the storage of the registry. Called once, if there is a registry. Default: in memory. */
   readonly openRegistry?: () => Promise<RegistryStore>;
+  /** Counts requests together with other servers. Default: this server counts alone. */
+  readonly rates?: RateStore;
+  /** Keeps the audit log together with other servers. Default: only the log has it. */
+  readonly audit?: AuditStore;
+  /** Closes what is open in addition to the backend, after it. */
+  readonly close?: () => Promise<void>;
   /**
    * Prepares an agent with its environment. Called for each agent before its first turn, also for one
    * that is added later. Default: the agents are prepared, or need nothing.

@@ -10,8 +10,9 @@ import { RESERVED_NAMES } from "./bindings/rest/routes.ts";
 import { Authentication } from "./guard/authenticate.ts";
 import { unknownSkills } from "./guard/authorize.ts";
 import { Guard } from "./guard/guard.ts";
-import { InboundRate } from "./guard/inbound-rate.ts";
-import { RateLimiter, checkRateLimits } from "./guard/rate-limit.ts";
+import { InboundRate, checkInboundRate } from "./guard/inbound-rate.ts";
+import { RateLimiter, type RateLimitOptions, checkRateLimits } from "./guard/rate-limit.ts";
+import { SharedRateLimits } from "./guard/shared-rate-limits.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
 import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
@@ -25,6 +26,7 @@ import {
   MemoryRegistryStore,
   MetricsRegistry,
   type RecoveryReport,
+  type RateStore,
   type RunningEngine,
   closeAgentsAndBackend,
   collectProcessMetrics,
@@ -36,6 +38,12 @@ interface Opening {
   readonly openBackend: (metrics: Metrics | undefined) => Promise<Backend | AgentStorage>;
   /** Where the server listens. Absent inside an app that owns the port. */
   readonly address?: ServerAddress;
+}
+
+/** What the agents of an open host need. */
+interface OpenedFacts {
+  readonly address: ServerAddress | undefined;
+  readonly rates: RateStore | undefined;
 }
 
 /** Where agents are served. */
@@ -60,7 +68,6 @@ export class Host {
   readonly #cors: Cors;
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
-  readonly #inboundRate: InboundRate;
   readonly #place: HostPlace;
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
@@ -68,6 +75,7 @@ export class Host {
   readonly #registryOptions: Required<RegistryOptions> | undefined;
   readonly #ready = Promise.withResolvers<HostedAgents>();
   #registry: Registry | undefined;
+  #closeStores: AgentStorage["close"];
   #running: RunningEngine | undefined;
 
   constructor(agent: Agent | readonly Agent[], options: AgentOptions, place: HostPlace) {
@@ -96,7 +104,7 @@ export class Host {
       registry === false ? undefined : resolveRegistryOptions(registry === true ? {} : registry);
     this.#cors = new Cors(options.cors);
     this.#authentication = new Authentication(options);
-    this.#inboundRate = new InboundRate(options.inbound);
+    checkInboundRate(options.inbound);
     this.#operations = createOperations(options.interceptors ?? []);
     this.keepAlive = new KeepAlive(options.keepAliveMs);
     this.#ready.promise.catch(() => undefined);
@@ -111,9 +119,7 @@ export class Host {
     this.handler = {
       basePath: place.basePath,
       handle: async (request) =>
-        handleProbe(request, () =>
-          this.#running === undefined ? "starting" : this.#running.engine.unreadyReason,
-        ) ?? route(await this.#ready.promise, request),
+        handleProbe(request, () => this.#readiness()) ?? route(await this.#ready.promise, request),
       reject: errorResponse,
       onLimit: limitLogger(logger, this.#metrics ?? NO_METRICS),
       maxBodyBytes: this.#limits.bodyBytes,
@@ -128,6 +134,13 @@ export class Host {
       );
     }
     this.#warn();
+  }
+
+  #readiness(): ReturnType<Parameters<typeof handleProbe>[1]> {
+    if (this.#running === undefined) return { reason: "starting" };
+    const { unreadyReason: reason, sharing } = this.#running.engine;
+    const waiting = sharing?.waitingForHosts.map(({ tasks }) => tasks) ?? [];
+    return { reason, waitingForHost: waiting.reduce((sum, tasks) => sum + tasks, 0) };
   }
 
   /** The agents, once it is open. */
@@ -156,7 +169,7 @@ export class Host {
       "backend" in opened ? opened : { backend: opened },
     );
     try {
-      const { backend, key, folder, prepare, openRegistry } = await opening;
+      const { backend, key, folder, prepare, openRegistry, rates, audit, close } = await opening;
       const { sharing } = backend;
       const values = sharing && ((collection: string) => sharing.values(collection));
       await this.#authentication.prepare({ logger, folder, values });
@@ -167,6 +180,7 @@ export class Host {
         backend,
         key,
         logger,
+        audit,
         metrics,
         tracing,
         push,
@@ -178,11 +192,12 @@ export class Host {
         idempotency: strict === true ? "extension" : (idempotency ?? "extension"),
       });
       this.#running = running;
+      this.#closeStores = close;
       if (metrics !== undefined) {
         const stop = collectProcessMetrics(metrics);
         running.engine.closing.addEventListener("abort", stop, { once: true });
       }
-      const origin = this.#origin(running, address);
+      const origin = this.#origin(running, { address, rates });
       this.#ready.resolve(new HostedAgents(origin, { prepare, checkAgent }));
       return running.recovered;
     } catch (error) {
@@ -190,7 +205,10 @@ export class Host {
       await this.#registry?.close();
       // An open backend would keep the process alive.
       await opening
-        .then(({ backend }) => closeAgentsAndBackend({ agents: this.#given, backend, logger }))
+        .then(async ({ backend, close }) => {
+          await closeAgentsAndBackend({ agents: this.#given, backend, logger });
+          await close?.();
+        })
         .catch(() => undefined);
       throw error;
     }
@@ -210,6 +228,7 @@ export class Host {
         await this.#registry?.close();
       },
     });
+    await this.#closeStores?.();
   }
 
   async #openRegistry(open: AgentStorage["openRegistry"]): Promise<void> {
@@ -221,7 +240,8 @@ export class Host {
   }
 
   /** What the agents share while the engine runs. */
-  #origin(running: RunningEngine, address: ServerAddress | undefined): Origin {
+  #origin(running: RunningEngine, { address, rates }: OpenedFacts): Origin {
+    const { logger } = this.#options;
     const options = { ...this.#options, ...(address && { address }) };
     const authentication = this.#authentication;
     const metrics = this.#metrics;
@@ -241,12 +261,12 @@ export class Host {
           allowedHosts: hostNames(options, address),
           cors: this.#cors,
         }),
-        rates: new RateLimiter(options.rateLimits ?? {}, {
+        rates: new RateLimiter(this.#rateLimits(rates), {
           isLocal: this.#place.isLocal,
           hasCallers: authentication.security !== undefined,
           trustProxy: options.trustProxy === true,
         }),
-        inboundRate: this.#inboundRate,
+        inboundRate: new InboundRate(options.inbound ?? {}, { logger, store: rates }),
         readApi: options.readApi ?? this.#place.isLocal,
         metricsText: metrics && (() => metrics.text()),
         isOperator,
@@ -254,6 +274,13 @@ export class Host {
         registry: this.#registry,
       },
     };
+  }
+
+  /** Servers that share their tasks also share their limits, unless the options name another store. */
+  #rateLimits(rates: RateStore | undefined): RateLimitOptions | false {
+    const { rateLimits = {}, logger } = this.#options;
+    if (rateLimits === false || rates === undefined) return rateLimits;
+    return { store: new SharedRateLimits(rates, logger), ...rateLimits };
   }
 
   /** Warns of options that have no effect. */

@@ -49,7 +49,6 @@ export {
   LOCAL_RATE_LIMITS,
   MemoryRateLimits,
   type RateClass,
-  type RateLimit,
   type RateLimitOptions,
   type RateLimitStore,
   type RateState,
@@ -60,7 +59,7 @@ export type { CorsOptions } from "./http/cors.ts";
 export { normalizeOrigins } from "./http/cors.ts";
 export type { ServerAddress } from "./http/address.ts";
 export { type LogFields, type LogLevel, type Logger, createJsonLogger } from "@convoke/engine";
-export { DEFAULT_LIMITS, type Limits } from "@convoke/engine";
+export { DEFAULT_LIMITS, type Limits, type RateLimit } from "@convoke/engine";
 export type { CardForm, CardOptions } from "./cards/card-binding.ts";
 export type { PushOptions } from "@convoke/engine";
 export type { RegistryOptions } from "./registry/registry.ts";

@@ -111,14 +111,25 @@ const PROBE_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
  */
 export function handleProbe(
   request: HttpRequest,
-  unreadyReason: () => string | undefined,
+  readiness: () => Readiness,
 ): HttpResponse | undefined {
   if (!PROBE_PATHS.has(request.path)) return undefined;
   const notAllowed = allow(request, ["GET", "HEAD"]);
   if (notAllowed !== undefined) return notAllowed;
-  const reason = request.path === "/health" ? undefined : unreadyReason();
-  const body = reason === undefined ? { status: "ok" } : { status: "unavailable", reason };
+  const { reason, waitingForHost = 0 } = request.path === "/health" ? {} : readiness();
+  const body = {
+    ...(reason === undefined ? { status: "ok" } : { status: "unavailable", reason }),
+    ...(waitingForHost > 0 && { tasksWaitingForHost: waitingForHost }),
+  };
   return jsonResponse(reason === undefined ? 200 : 503, JSON.stringify(body));
+}
+
+/** What an orchestrator learns about a process. */
+interface Readiness {
+  /** Why requests should go elsewhere, if they should. */
+  readonly reason?: string | undefined;
+  /** How many tasks wait for a host on which no process is up. Others cannot help it. */
+  readonly waitingForHost?: number;
 }
 
 /** Some clients join an address that ends in a slash and a path that begins with one. */

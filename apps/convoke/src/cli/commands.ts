@@ -30,5 +30,6 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["logout", async () => (await import("./credentials.ts")).logoutCommand],
   ["credentials", async () => (await import("./credentials.ts")).credentialsCommand],
   ["keys", async () => (await import("./keys.ts")).keysCommands],
+  ["audit", async () => (await import("./audit.ts")).auditCommand],
   ["completion", async () => (await import("./completion.ts")).completionCommands],
 ]);

@@ -10,6 +10,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PUBLIC_URL: "The public address of the server, for its card",
   CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke/<agent id>)',
   DATABASE_URL: "A Postgres database for tasks, which any number of servers share",
+  CONVOKE_HOST_ID: "Identifies the machine, for agents that use its disk (its host name)",
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_API_KEYS:
     'File with the API keys of callers, or "database"; create one with convoke keys create',

@@ -15,9 +15,15 @@ import {
   mount as mountOn,
   serve as serveOn,
 } from "@convoke/server";
-import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "@convoke/engine";
+import {
+  type Backend,
+  type LogLevel,
+  type Logger,
+  createJsonLogger,
+  createTextLogger,
+} from "@convoke/engine";
 
-type StorageOptions = Pick<AgentDataOptions, "data" | "database" | "onFatal" | "source">;
+type StorageOptions = Pick<AgentDataOptions, "data" | "database" | "hostId" | "onFatal" | "source">;
 
 /** How to serve agents. Every option has a default that suits local development. */
 export interface ServeAgentOptions
@@ -42,8 +48,8 @@ export async function serve(
   agent: Agent | readonly Agent[],
   options: ServeAgentOptions = {},
 ): Promise<AgentServer> {
-  const { data, database, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, database, onFatal, source, logger, tracing: rest.tracing };
+  const { data, database, hostId, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  const storage = { data, database, hostId, onFatal, source, logger, tracing: rest.tracing };
   let folder: string | undefined;
   const server = await serveOn(agent, {
     port: 3000,
@@ -69,11 +75,31 @@ async function openStorage(
 ): Promise<AgentStorage> {
   const storage = await (isList(agent) ? openHostData(options) : openAgentData(agent, options));
   const { folder } = storage;
+  const { database: url } = options;
+  if (url !== undefined)
+    return { ...storage, ...(await openStores(url, options.hostId, storage.backend)) };
   if (folder === undefined) return storage;
   return {
     ...storage,
     openRegistry: async () => (await import("@convoke/backends/sqlite")).openSqliteRegistry(folder),
   };
+}
+
+/** What the servers on a database share in addition to their tasks. */
+async function openStores(
+  url: string,
+  host: string | undefined,
+  backend: Backend,
+): Promise<Partial<AgentStorage>> {
+  try {
+    const { openPostgresStores } = await import("@convoke/backends/postgres");
+    const given = host === undefined ? { url } : { url, host };
+    const { registry, ...stores } = await openPostgresStores(given);
+    return { ...stores, openRegistry: async () => registry };
+  } catch (error) {
+    await backend.close();
+    throw error;
+  }
 }
 
 function isList(agent: Agent | readonly Agent[]): agent is readonly Agent[] {
@@ -89,8 +115,8 @@ export async function mount(
   agent: Agent | readonly Agent[],
   options: MountAgentOptions = {},
 ): Promise<Mounted> {
-  const { data, database, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, database, onFatal, source, logger, tracing: rest.tracing };
+  const { data, database, hostId, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  const storage = { data, database, hostId, onFatal, source, logger, tracing: rest.tracing };
   const mounted = await mountOn(agent, {
     ...rest,
     logger,

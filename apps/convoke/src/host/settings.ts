@@ -41,6 +41,8 @@ export interface ServeSettings {
   readonly data?: string;
   /** The address of a database that holds the tasks instead of the folder. */
   readonly database?: string;
+  /** Identifies this machine among those that use the database. */
+  readonly hostId?: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
@@ -114,6 +116,7 @@ export function readSettings(
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(data !== undefined && { data }),
     ...(database !== undefined && { database }),
+    ...readHostId(env["CONVOKE_HOST_ID"]),
     idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
     ...(auth.length > 0 && { auth }),
     ...(publicUrl !== undefined && { publicUrl }),
@@ -137,6 +140,12 @@ export function readDatabase(
   throw new StartError(
     `${name} must be the address of a Postgres database, as in postgres://user@host/database.`,
   );
+}
+
+function readHostId(hostId = ""): Pick<ServeSettings, "hostId"> {
+  if (hostId === "") return {};
+  if (/^[\x21-\x7e]{1,255}$/.test(hostId)) return { hostId };
+  throw new StartError("CONVOKE_HOST_ID must be 1 to 255 printable ASCII characters.");
 }
 
 /** The settings of the configuration that are about the server. */

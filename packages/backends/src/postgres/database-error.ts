@@ -37,7 +37,7 @@ function reason(label: string, schema: string, error: unknown): string {
     case "42501":
       return `does not allow this user to create or use schema ${schema}: grant CREATE on database ${database}, or let an administrator open it once`;
     case "53300":
-      return "has no free connections: raise max_connections, or run fewer processes (each needs up to 7)";
+      return "has no free connections: raise max_connections, or run fewer processes (each needs up to 8)";
     case undefined:
       break;
     default:

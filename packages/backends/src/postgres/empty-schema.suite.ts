@@ -71,14 +71,15 @@ export function opensSharedStorages(
       { readonly replica: number; readonly end: () => void }
     >();
     return {
-      open: async () => {
+      open: async (host = "test") => {
         let lease: { readonly replica: number; readonly end: () => void };
         const startKeeper: StartKeeper = (_, memory, report) => {
           const times = new LeaseTimes(memory);
           void admin
             .query(
               `INSERT INTO ${schema}.replica (until, host, software)
-               VALUES (now() + interval '1 hour', 'test', 'test') RETURNING n`,
+               VALUES (now() + interval '1 hour', $1, 'test') RETURNING n`,
+              [host],
             )
             .then(({ rows: [row] }) => {
               times.renewed(LeaseTimes.now() - LEASE_MS, 2 * LEASE_MS);
@@ -87,7 +88,7 @@ export function opensSharedStorages(
             });
           return { stop: async () => {} };
         };
-        const options = { url, leaseMs: LEASE_MS };
+        const options = { url, leaseMs: LEASE_MS, host };
         // Whoever waits for others waits until they answer.
         const parts = { startKeeper, openBus, settleMs: LEASE_MS };
         const backend = await openWithParts(options, parts);

@@ -3,6 +3,10 @@
 export { openPostgresBackend } from "./postgres-backend.ts";
 export type { PostgresBackendOptions } from "./postgres-backend.ts";
 export { type OpenedValues, openPostgresValues } from "./key-values.ts";
+export { readPostgresAudit } from "./audit-store.ts";
+export type { StoredAuditEntry } from "./audit-store.ts";
+export { openPostgresStores } from "./server-stores.ts";
+export type { ServerStores } from "./server-stores.ts";
 
 // What can go wrong
 export { DatabaseError } from "./database-error.ts";

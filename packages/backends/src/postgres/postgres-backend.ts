@@ -47,7 +47,11 @@ export interface PostgresBackendOptions {
    */
   readonly leaseMs?: number;
 
-  /** The name of this machine in the list of processes. Default: its host name. */
+  /**
+   * Identifies this machine: the tasks of local agents are continued only by processes with the same
+   * id. Up to 255 printable ASCII characters. Default: its host name, which is a new one for each
+   * container.
+   */
   readonly host?: string;
 
   /** The name and version of this program in the list of processes. Default `convoke`. */
@@ -100,13 +104,18 @@ export async function openWithParts(
   const settings = durability === "process" ? ["SET synchronous_commit = off"] : [];
   const writers = [1, 2].map(() => new Connection({ ...address, settings }));
   let lease: Lease | undefined;
+  if (!/^[\x21-\x7e]{1,255}$/.test(host)) {
+    throw new TypeError(
+      `host must be 1 to 255 printable ASCII characters, not ${JSON.stringify(host)}`,
+    );
+  }
   try {
     await migrate(writers[0]!, schema);
     lease = new Lease({ url, schema, leaseMs, host, software }, startKeeper, onFatal);
     await lease.registered;
     const readers = [1, 2].map(() => new Connection(address));
     const bus = openBus(address);
-    return new PostgresBackend({ writers, readers, lease, bus, settleMs, metrics });
+    return new PostgresBackend({ writers, readers, lease, bus, host, settleMs, metrics });
   } catch (error) {
     await lease?.close();
     await Promise.all(writers.map((connection) => connection.close()));
@@ -119,6 +128,7 @@ interface Parts {
   readonly readers: readonly Connection[];
   readonly lease: Lease;
   readonly bus: HintBus;
+  readonly host: string;
   readonly settleMs: number;
   readonly metrics: Metrics | undefined;
 }
@@ -140,7 +150,7 @@ class PostgresBackend implements Backend {
   readonly #bus: HintBus;
   #closed: Promise<void> | undefined;
 
-  constructor({ writers, readers, lease, bus, settleMs, metrics }: Parts) {
+  constructor({ writers, readers, lease, bus, host, settleMs, metrics }: Parts) {
     this.#connections = [...writers, ...readers];
     this.#lease = lease;
     this.#bus = bus;
@@ -167,7 +177,8 @@ class PostgresBackend implements Backend {
       hints.send({ kind: "values", collection }),
     );
     const { open: values } = this.#values;
-    this.sharing = new PostgresSharing({ reader, lease, hints, steps, writes, values, settleMs });
+    const parts = { reader, lease, hints, steps, writes, values, host, settleMs };
+    this.sharing = new PostgresSharing(parts);
     this.#followed = new FollowedTasks({
       reader,
       hints,

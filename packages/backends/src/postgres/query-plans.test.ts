@@ -53,7 +53,8 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "pruned_context by owner= context= agent_id=",
   "pruned_context by at<",
   "task by run_by=",
-  "task by wake_at<=",
+  "task by run_by= host=",
+  "task by host= wake_at<=",
   "replica by n=",
   "endpoint by key=",
   "endpoint by run_by=",
@@ -74,6 +75,8 @@ describe("with a million stored tasks as with a thousand,", () => {
       "push by all of push_endpoint",
       // Retention stops at the first task that may stay.
       "task by all of task_ended",
+      // The unfinished tasks of local agents.
+      "task by all of task_local",
       // Whether a context has a task left: the first one is enough.
       "task by owner= context=",
     ]);
@@ -156,6 +159,7 @@ async function writeAll(backend: Backend): Promise<void> {
   await sharing?.release(["t"]);
   await sharing?.claimEndpoints(9);
   await sharing?.replicas();
+  await sharing?.waitingForHosts(9);
   const values = sharing?.values("some");
   const version = await values?.put("k", "1", 0);
   await values?.put("k", "2");

@@ -15,6 +15,8 @@ import { DatabaseError } from "./database-error.ts";
  *   of a task are in one partition, and the primary key covers the whole log.
  * - `task.run_by` is the replica whose agent works on the task; 0: it was released and any replica
  *   may continue it; null: nobody has to work on it.
+ * - `task.host` is the host on which the task has to run; empty: on any. It is in the indexes of what
+ *   can be claimed, so that tasks that wait for a host cost the other hosts nothing.
  * - Texts have `COLLATE "C"`: ids sort by bytes.
  * - `task_in_context` says that there is a context, which is always true, so that only queries that
  *   name one use it.
@@ -28,6 +30,9 @@ import { DatabaseError } from "./database-error.ts";
  *   that one process decides when to try a failing endpoint again.
  * - `kv` has small values such as API keys and grants. Versions come from a sequence, so that a value
  *   that was deleted and written again has another one.
+ * - `rate` counts requests: tokens of a bucket, or the last times. It is not logged, because after a
+ *   crash of the database it may begin anew.
+ * - `registry.version` changes with the entry, so that a change of an older one is not stored.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -55,7 +60,8 @@ const MIGRATIONS: readonly string[] = [
     ended boolean NOT NULL,
     compacted boolean NOT NULL DEFAULT false,
     wake_at bigint,
-    run_by int
+    run_by int,
+    host text COLLATE "C" NOT NULL DEFAULT ''
   ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
   CREATE UNIQUE INDEX task_by_id ON @.task (task_id);
   CREATE INDEX task_by_state ON @.task (owner, state, status_at, task_id) WHERE listed;
@@ -64,7 +70,9 @@ const MIGRATIONS: readonly string[] = [
     WHERE listed AND context IS NOT NULL;
   CREATE INDEX task_unfinished ON @.task (task_id) WHERE NOT ended;
   CREATE INDEX task_waking ON @.task (wake_at, task_id) WHERE wake_at IS NOT NULL;
-  CREATE INDEX task_running ON @.task (run_by, n) WHERE run_by IS NOT NULL;
+  CREATE INDEX task_running ON @.task (run_by, host, n) WHERE run_by IS NOT NULL;
+  CREATE INDEX task_due ON @.task (host, wake_at, task_id) WHERE wake_at IS NOT NULL AND run_by IS NULL;
+  CREATE INDEX task_local ON @.task (host) WHERE host <> '' AND NOT ended;
   CREATE INDEX task_ended ON @.task (status_at, n) WHERE ended;
   CREATE INDEX task_whole ON @.task (status_at, n) WHERE ended AND NOT compacted;
 
@@ -148,6 +156,34 @@ const MIGRATIONS: readonly string[] = [
     version bigint NOT NULL DEFAULT nextval('@.kv_version'),
     PRIMARY KEY (collection, key)
   );
+
+  CREATE TABLE @.registry (
+    id text COLLATE "C" PRIMARY KEY,
+    owner text COLLATE "C" NOT NULL,
+    url text COLLATE "C" NOT NULL,
+    json text NOT NULL,
+    version int NOT NULL,
+    UNIQUE (owner, url)
+  );
+
+  CREATE UNLOGGED TABLE @.rate (
+    key uuid PRIMARY KEY,
+    tokens float8 NOT NULL,
+    granted int NOT NULL,
+    at float8 NOT NULL,
+    full_at float8 NOT NULL,
+    times float8[]
+  );
+  CREATE INDEX rate_by_end ON @.rate (full_at);
+
+  CREATE TABLE @.audit (
+    n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    host text NOT NULL,
+    event text NOT NULL,
+    json text NOT NULL
+  );
+  CREATE INDEX audit_by_time ON @.audit (at);
   `,
 ];
 

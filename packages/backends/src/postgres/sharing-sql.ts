@@ -7,30 +7,35 @@ export const RELEASED = 0;
  * Tasks of processes that are gone or gave them up, by the index of what runs, and then waiting ones
  * that are due. `$5`: whether this process may take over from others. `$6`: after a claim without an
  * answer, the tasks that this process knows as its own; it has claimed the others without knowing.
+ * `$7`: the host of this process. Each host is a range of its own in the indexes.
  */
 export const CLAIM = `
   WITH gone AS MATERIALIZED (
     SELECT ${RELEASED} AS n UNION ALL
     SELECT $1 WHERE $6::text[] IS NOT NULL UNION ALL
     SELECT n FROM @.replica WHERE $5 AND until <= clock_timestamp() AND n <> $1),
+  place AS MATERIALIZED (SELECT '' AS host UNION ALL SELECT $7),
   wanted AS MATERIALIZED (
-    SELECT p.n, gone.n AS run_by FROM gone CROSS JOIN LATERAL (
-      SELECT t.n FROM @.task t WHERE t.run_by = gone.n AND coalesce(t.agent_id, '') = ANY ($2::text[])
-        AND (gone.n <> $1 OR t.task_id <> ALL ($6))
+    SELECT p.n, gone.n AS run_by FROM gone CROSS JOIN place CROSS JOIN LATERAL (
+      SELECT t.n FROM @.task t WHERE t.run_by = gone.n AND t.host = place.host
+        AND coalesce(t.agent_id, '') = ANY ($2::text[]) AND (gone.n <> $1 OR t.task_id <> ALL ($6))
       ORDER BY t.n LIMIT $4 FOR UPDATE SKIP LOCKED) p
     LIMIT $4),
   due AS MATERIALIZED (
-    SELECT t.n FROM @.task t
-    WHERE t.wake_at <= $3 AND t.run_by IS NULL AND coalesce(t.agent_id, '') = ANY ($2::text[])
-    ORDER BY t.wake_at, t.task_id LIMIT $4 - (SELECT count(*) FROM wanted) FOR UPDATE SKIP LOCKED)
+    SELECT p.n FROM place CROSS JOIN LATERAL (
+      SELECT t.n FROM @.task t WHERE t.host = place.host
+        AND t.wake_at <= $3 AND t.run_by IS NULL AND coalesce(t.agent_id, '') = ANY ($2::text[])
+      ORDER BY t.wake_at, t.task_id LIMIT $4 - (SELECT count(*) FROM wanted) FOR UPDATE SKIP LOCKED) p
+    LIMIT $4 - (SELECT count(*) FROM wanted))
   UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1
   FROM (SELECT n, run_by FROM wanted UNION ALL SELECT n, NULL FROM due) c
   WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
 
+/** `$4`: the host of this process, or null to claim the task wherever it has to run. */
 export const CLAIM_TASK = `
   WITH wanted AS MATERIALIZED (
     SELECT t.n, t.run_by FROM @.task t
-    WHERE t.task_id = $2 AND NOT t.ended AND (t.run_by IS NULL OR t.run_by IN (${RELEASED}, $1)
+    WHERE t.task_id = $2 AND NOT t.ended AND ($4::text IS NULL OR t.host IN ('', $4)) AND (t.run_by IS NULL OR t.run_by IN (${RELEASED}, $1)
       OR ($3 AND coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = t.run_by), true)))
     FOR UPDATE)
   UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1 FROM wanted c
@@ -110,3 +115,10 @@ export const REPLICAS = `
     (extract(epoch FROM r.until - clock_timestamp()) * 1000)::bigint,
     (SELECT count(*) FROM @.task t WHERE t.run_by = r.n)
   FROM @.replica r ORDER BY r.n`;
+
+/** `$1`: a waiting task is due at this time. */
+export const WAITING_FOR_HOSTS = `
+  SELECT t.host, count(*) FROM @.task t
+  WHERE t.host <> '' AND NOT t.ended AND (t.run_by IS NOT NULL OR t.wake_at <= $1)
+    AND t.host <> ALL (ARRAY(SELECT r.host FROM @.replica r WHERE r.until > clock_timestamp()))
+  GROUP BY t.host ORDER BY t.host`;

@@ -9,6 +9,7 @@ import type {
   PostResult,
   Replica,
   Sharing,
+  WaitingForHost,
 } from "@convoke/engine";
 import { StorageError } from "../storage/storage-error.ts";
 import type { Rows } from "./connection.ts";
@@ -28,6 +29,7 @@ import {
   RELEASE,
   RELEASED,
   REPLICAS,
+  WAITING_FOR_HOSTS,
   WHY_NOT_POSTED,
 } from "./sharing-sql.ts";
 import type { TaskChange } from "./step-plan.ts";
@@ -45,6 +47,7 @@ interface Parts {
   readonly steps: StepWriter;
   readonly writes: WriteQueue;
   readonly values: OpenValues;
+  readonly host: string;
   /** How long `settled` waits for other processes. */
   readonly settleMs: number;
 }
@@ -53,6 +56,7 @@ type OnTasks = (taskIds: readonly string[]) => void;
 
 /** The tasks of this process among those of all that use the database. */
 export class PostgresSharing implements Sharing {
+  readonly host: string;
   readonly #parts: Parts;
   readonly #own = new Set<string>();
   readonly #onMailbox = new Set<OnTasks>();
@@ -65,6 +69,7 @@ export class PostgresSharing implements Sharing {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.host = parts.host;
     parts.lease.onReplaced = () => this.#lose([...this.#own]);
     this.#looks = setInterval(() => {
       void this.#lookForMail();
@@ -107,7 +112,7 @@ export class PostgresSharing implements Sharing {
   async claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
     const { replica, isUnbroken } = this.#parts.lease;
     const own = this.#isUnsure ? [...this.#own].map(toText) : null;
-    const values = [replica, agentIds.map(toText), dueAt, limit, isUnbroken, own];
+    const values = [replica, agentIds.map(toText), dueAt, limit, isUnbroken, own, this.host];
     const rows = await this.#parts.reader.once(CLAIM, values).catch((error: unknown) => {
       this.#isUnsure = true;
       throw error;
@@ -116,9 +121,12 @@ export class PostgresSharing implements Sharing {
     return this.#claimed(rows);
   }
 
-  async claimTask(taskId: string): Promise<ClaimedTask | undefined> {
+  async claimTask(
+    taskId: string,
+    { anyHost = false }: { readonly anyHost?: boolean } = {},
+  ): Promise<ClaimedTask | undefined> {
     const { replica, isUnbroken } = this.#parts.lease;
-    const values = [replica, toText(taskId), isUnbroken];
+    const values = [replica, toText(taskId), isUnbroken, anyHost ? null : this.host];
     return this.#claimed(await this.#parts.reader.rows(CLAIM_TASK, values))[0];
   }
 
@@ -214,6 +222,11 @@ export class PostgresSharing implements Sharing {
 
   values(collection: string): KeyValueStore {
     return this.#parts.values(collection);
+  }
+
+  async waitingForHosts(dueAt: number): Promise<readonly WaitingForHost[]> {
+    const rows = await this.#parts.reader.rows(WAITING_FOR_HOSTS, [dueAt]);
+    return rows.map(([host, tasks]) => ({ host: host as string, tasks: Number(tasks) }));
   }
 
   /** Gives up all tasks of this process, at its end. */

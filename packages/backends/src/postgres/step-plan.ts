@@ -8,6 +8,7 @@ import {
   notOneLine,
   wakeAtAfter,
 } from "@convoke/engine/backend";
+import { RELEASED } from "./sharing-sql.ts";
 import { toText } from "./text.ts";
 
 /** A stored task, as far as steps depend on it. */
@@ -51,7 +52,7 @@ export interface TaskChange {
   readonly events: readonly string[];
   /** Absent: the steps do not change it. */
   readonly wakeAt: number | null | undefined;
-  readonly running: boolean | undefined;
+  readonly running: CommitStep["running"];
   readonly messages: readonly PlannedMessage[];
   readonly snapshot: CommitStep["snapshot"];
   readonly pushes: readonly NonNullable<CommitStep["push"]>[];
@@ -155,7 +156,7 @@ class Draft implements TaskChange {
   after: TaskFacts;
   readonly events: string[] = [];
   wakeAt: number | null | undefined;
-  running: boolean | undefined;
+  running: CommitStep["running"];
   readonly messages: PlannedMessage[] = [];
   snapshot: CommitStep["snapshot"];
   readonly pushes: NonNullable<CommitStep["push"]>[] = [];
@@ -178,7 +179,7 @@ class Draft implements TaskChange {
   add(step: CommitStep, key: string | undefined, replica: number): void {
     const { epoch, state, statusAt, listed, message, snapshot, push, wakeAt, running } = step;
     const { after } = this;
-    const runBy = isTerminal(state) || running === false ? null : running ? replica : after.runBy;
+    const runBy = isTerminal(state) ? null : runByAfter(running, replica, after.runBy);
     this.after = {
       ...after,
       epoch,
@@ -217,6 +218,17 @@ class Draft implements TaskChange {
     if (place < 0) return undefined;
     return events.every((event, index) => this.events[place + index] === event);
   }
+}
+
+/** `task.run_by` after a step. */
+function runByAfter(
+  running: CommitStep["running"],
+  replica: number,
+  before: number | null,
+): number | null {
+  if (running === undefined) return before;
+  if (running === false) return null;
+  return running === "elsewhere" ? RELEASED : replica;
 }
 
 function newTask({ create, epoch, state, statusAt, listed }: CommitStep): TaskFacts {

@@ -94,12 +94,12 @@ const CREATE = `
   WITH s AS MATERIALIZED (
     SELECT (floor(extract(epoch FROM now()) / 86400)::bigint << 38) + nextval('@.task_n') AS n, r.*
     FROM json_to_recordset($1::json) AS r(${COLUMNS}, owner text, context text, agent text,
-      agent_id text, created_at bigint, unless_forgotten boolean)),
+      agent_id text, created_at bigint, unless_forgotten boolean, host text)),
   created AS (
     INSERT INTO @.task (n, task_id, owner, context, agent, agent_id, epoch, state, status_at, created_at,
-      listed, ended, wake_at, run_by)
+      listed, ended, wake_at, run_by, host)
     SELECT n, id, owner, context, agent, agent_id, epoch, state, status_at, created_at,
-      listed, ended, wake_at, run_by
+      listed, ended, wake_at, run_by, host
     FROM s WHERE ${HAS_NEW_MESSAGES} AND NOT (s.unless_forgotten
       AND (SELECT p.at FROM @.pruned_context p WHERE p.owner = s.owner AND p.context = s.context
         AND p.agent_id = coalesce(s.agent_id, '')) IS NOT NULL
@@ -166,7 +166,7 @@ function appendRow({ before, after, events }: TaskChange): object {
 }
 
 function creationRow(change: TaskChange): object {
-  const { owner, contextId, agent, agentId, createdAt } = change.create!;
+  const { owner, contextId, agent, agentId, createdAt, host = "" } = change.create!;
   return {
     ...row(change),
     wake_at: change.after.wakeAt,
@@ -177,6 +177,7 @@ function creationRow(change: TaskChange): object {
     agent_id: agentId === undefined ? null : toText(agentId),
     created_at: createdAt,
     unless_forgotten: change.mayBeForgotten,
+    host,
   };
 }
 

@@ -16,7 +16,7 @@ import { fromText, toText } from "./text.ts";
 /** The columns of `TaskRow`, of a table or subquery `t`. */
 export const RECORD = `t.task_id, t.owner, t.context, t.agent, t.agent_id, t.epoch,
     coalesce((SELECT p.last FROM @.segment p WHERE p.task = t.n ORDER BY p.first DESC LIMIT 1), 0),
-    t.state, t.status_at, t.created_at, t.listed, t.wake_at, t.compacted`;
+    t.state, t.status_at, t.created_at, t.listed, t.wake_at, t.compacted, t.host`;
 
 const SELECT_RECORD = `SELECT ${RECORD} FROM @.task t`;
 
@@ -181,6 +181,7 @@ type TaskRow = readonly [
   listed: boolean,
   wakeAt: number | null,
   compacted: boolean,
+  host: string,
 ];
 
 type StoredTaskRow = readonly [
@@ -214,6 +215,7 @@ function toRecord(row: TaskRow): TaskRecord {
     listed,
     wakeAt,
     compacted,
+    host,
   ] = row;
   return {
     taskId: fromText(taskId),
@@ -229,5 +231,6 @@ function toRecord(row: TaskRow): TaskRecord {
     listed,
     compacted,
     ...(wakeAt !== null && { wakeAt }),
+    ...(host !== "" && { host }),
   };
 }

@@ -9,6 +9,8 @@ export function cardOf({ id, name, description }: CoderSettings) {
     ...(id !== undefined && { id }),
     name,
     description,
+    // Its workspaces are on the disk of one machine.
+    local: true,
     skills: [CODE_GENERATION],
     inputModes: ["text/plain", "application/json", "image/*", "application/pdf"],
     extensions: [{ uri, description: what, required: false }],

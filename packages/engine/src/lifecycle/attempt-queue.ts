@@ -58,12 +58,12 @@ export class AttemptQueue {
 
   async #attempt(live: LiveTask, turn: InterruptedTurn, epoch: number): Promise<void> {
     const engine = this.#engine;
-    live.dequeue();
     try {
-      if (engine.closing.aborted || live.writer.epoch !== epoch) return;
-      const run = await engine.keepTrying(live.writer, () =>
-        startAttempt(engine, live, { epoch, ...turn }),
-      );
+      if (engine.closing.aborted || live.writer.epoch !== epoch) return live.dequeue();
+      const run = await engine
+        .keepTrying(live.writer, () => startAttempt(engine, live, { epoch, ...turn }))
+        // Until it has a run it must not be taken for a task that waits.
+        .finally(() => live.dequeue());
       if (run === undefined) return;
       const isSafe = turn.crashes < SUSPECT ? [] : [progress(live), pause(engine.closing)];
       await Promise.race([run.yielded, ...isSafe]);

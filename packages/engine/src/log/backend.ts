@@ -93,10 +93,11 @@ export interface CommitStep {
   /** A push config sent with the message of this step, stored in the same transaction. */
   readonly push?: NewPush;
   /**
-   * Whether this process works on the task from now on. If absent, that does not change. The end of
-   * the task clears it. Only storage that processes share has a use for it.
+   * Whether this process works on the task from now on; `"elsewhere"`: another one is to claim it at
+   * once, as if this one had released it. If absent, that does not change. The end of the task clears
+   * it. Only storage that processes share has a use for it.
    */
-  readonly running?: boolean;
+  readonly running?: boolean | "elsewhere";
   /** The ids of the mailbox entries that this step handles. They are removed with it. */
   readonly mailbox?: readonly string[];
 }
@@ -115,6 +116,8 @@ export interface NewTask {
   /** The id of that agent, which decides whose task it is. Absent in tasks of versions without ids. */
   readonly agentId?: string;
   readonly createdAt: number;
+  /** Only processes on this host work on the task, see `Sharing.host`. Default: all. */
+  readonly host?: string;
   /**
    * Refuse the task if its context has expired: retention pruned all of the
    * owner's listed tasks in it and still remembers the context id.
@@ -175,6 +178,8 @@ export interface TaskRecord {
   /** Whether only the last event of the log is left. */
   readonly compacted: boolean;
   readonly wakeAt?: number;
+  /** The host on which it has to run. Absent if it may run anywhere, or if the storage is not shared. */
+  readonly host?: string;
 }
 
 /** A record with the newest stored snapshot, which can be as large as the limits of a task allow. */
@@ -398,6 +403,8 @@ export interface RetentionStore {
  * only who may try: what is written is decided by `CommitStep.after`.
  */
 export interface Sharing {
+  /** The id of the host of this process. Tasks that name another one are not claimed by it. */
+  readonly host: string;
   /**
    * Whether the lease of this process is valid, so that no other can have claimed its tasks.
    *
@@ -413,8 +420,13 @@ export interface Sharing {
   /**
    * The same for one task that somebody wants something of, also if nobody works on it because it
    * waits. Resolves to `undefined` if it has ended, or another process that lives works on it.
+   *
+   * @param options.anyHost also claims a task that has to run on another host, in order to end it
    */
-  claimTask(taskId: string): Promise<ClaimedTask | undefined>;
+  claimTask(
+    taskId: string,
+    options?: { readonly anyHost?: boolean },
+  ): Promise<ClaimedTask | undefined>;
   /** Stores something for the process that works on the task. */
   post(taskId: string, entry: NewMailboxEntry): Promise<PostResult>;
   /** The mailbox entries of a task, oldest first. */
@@ -433,6 +445,14 @@ export interface Sharing {
   replicas(): Promise<readonly Replica[]>;
   /** Opens a collection of small values by its name, such as API keys. */
   values(collection: string): KeyValueStore;
+  /** How many tasks wait for a host on which no process lives, by host. Those that wait for their caller do not count. */
+  waitingForHosts(dueAt: number): Promise<readonly WaitingForHost[]>;
+}
+
+/** Tasks that no process can claim, because they have to run on a host that has none. */
+export interface WaitingForHost {
+  readonly host: string;
+  readonly tasks: number;
 }
 
 /** A task that this process has claimed. */
@@ -471,6 +491,7 @@ export type PostResult =
 /** A process that uses the storage. */
 export interface Replica {
   readonly id: string;
+  /** The id of its host. */
   readonly host: string;
   readonly software: string;
   readonly startedAt: number;

@@ -21,6 +21,19 @@ export type AuditEvent =
   | "agent.disabled"
   | "agent.removed";
 
+/** An event on record. */
+export interface AuditEntry {
+  readonly event: AuditEvent;
+  /** What is known about it, such as its task and its caller, as JSON. */
+  readonly json: string;
+}
+
+/** Keeps audit entries in addition to the log: those of several servers together. */
+export interface AuditStore {
+  /** Resolves when the entry is stored. */
+  append(entry: AuditEntry): Promise<void>;
+}
+
 /** Events that anybody can cause, without being known. */
 const FAILURES: ReadonlySet<AuditEvent> = new Set(["login.failed", "access.denied"]);
 
@@ -31,23 +44,31 @@ const WINDOW_MS = 10_000;
 /**
  * Writes who did what to the log: lines with `audit: true` and the name of the event. Failures are
  * warnings, everything else is at level info. Of more than 100 failures in 10 seconds the rest is
- * only counted; the next line has their number as `suppressed`.
+ * only counted; the next line has their number as `suppressed`. What is logged is also stored, if
+ * there is a store.
  */
 export class Audit {
   readonly #logger: Logger;
+  readonly #store: AuditStore | undefined;
   readonly #now: () => number;
   #windowStart = -Infinity;
   #failures = 0;
   #suppressed = 0;
 
-  constructor(logger: Logger, now: () => number = () => performance.now()) {
+  constructor(
+    logger: Logger,
+    {
+      store,
+      now = () => performance.now(),
+    }: { readonly store?: AuditStore | undefined; readonly now?: () => number } = {},
+  ) {
     this.#logger = logger;
+    this.#store = store;
     this.#now = now;
   }
 
   record(event: AuditEvent, fields: LogFields): void {
-    const line = { audit: true, event, ...fields };
-    if (!FAILURES.has(event)) return this.#logger.info(`audit: ${event}`, line);
+    if (!FAILURES.has(event)) return this.#write("info", event, fields);
     if (this.#now() - this.#windowStart >= WINDOW_MS) {
       this.#windowStart = this.#now();
       this.#failures = 0;
@@ -59,6 +80,15 @@ export class Audit {
     }
     const suppressed = this.#suppressed;
     this.#suppressed = 0;
-    this.#logger.warn(`audit: ${event}`, { ...line, ...(suppressed > 0 && { suppressed }) });
+    this.#write("warn", event, { ...fields, ...(suppressed > 0 && { suppressed }) });
+  }
+
+  /** An entry that cannot be stored is logged as an error, whatever the level of the log is. */
+  #write(level: "info" | "warn", event: AuditEvent, fields: LogFields): void {
+    this.#logger[level](`audit: ${event}`, { audit: true, event, ...fields });
+    this.#store?.append({ event, json: JSON.stringify(fields) }).catch((error: unknown) => {
+      const entry = { audit: true, event, ...fields };
+      this.#logger.error("an audit entry could not be stored", { ...entry, error });
+    });
   }
 }

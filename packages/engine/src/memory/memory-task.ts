@@ -25,6 +25,7 @@ export interface MemoryTask {
   readonly contextId: string;
   readonly agent: string;
   readonly agentId?: string;
+  readonly host?: string;
   readonly createdAt: number;
   /** The events of the log; only the last one if the log was compacted. */
   events: string[];
@@ -53,13 +54,14 @@ export function createTask({
   listed,
 }: CommitStep): MemoryTask {
   if (create === undefined) throw new InvalidStepError(`task ${taskId} was never created`);
-  const { owner, contextId, agent, agentId, createdAt } = create;
+  const { owner, contextId, agent, agentId, host, createdAt } = create;
   return {
     taskId,
     owner,
     contextId,
     agent,
     ...(agentId !== undefined && { agentId }),
+    ...(host !== undefined && { host }),
     createdAt,
     events: [],
     times: [],

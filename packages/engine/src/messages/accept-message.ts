@@ -138,7 +138,10 @@ function waitsForMessage(live: LiveTask): boolean {
   return isInterrupted(live.writer.nextState) || isEmpty(live);
 }
 
-/** Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. */
+/**
+ * Accepts the answer of the caller and resumes the agent: the run that asked, or a new one. If the
+ * task has to run on another host, a process there claims it and resumes the agent.
+ */
 async function answer(
   engine: Engine,
   live: LiveTask,
@@ -161,6 +164,7 @@ async function answer(
   const at = writer.statusTime(engine.now());
   const stored = toStoredMessage(definition, { task: live.task, message: incoming.message, at });
   const { run } = live;
+  const isElsewhere = engine.tasks.isElsewhere(live);
   const after = writer.head;
   const parked = run?.isParked === true ? run : undefined;
   const epoch = parked?.epoch ?? writer.fence();
@@ -174,12 +178,13 @@ async function answer(
     ...recordedId(incoming, stored),
     wakeAt: deadline ?? null,
     ...(push && { push }),
-    running: true,
+    running: isElsewhere ? "elsewhere" : true,
     ...mailboxOf(given),
   });
   if (committed.kind !== "committed") return joinOrRefuse(engine, live, { incoming, committed });
   if (approvals.length > 0) auditAnswer(engine, received, { approvals, caller: incoming.caller });
   if (push !== undefined) engine.startPush(writer.taskId, push);
+  if (isElsewhere) return { live, after };
   if (parked === undefined) {
     // The message is stored, so its task must get a run even if a read fails at first.
     const arrival = { epoch, incoming, after, isFirst };

@@ -1,4 +1,5 @@
 import { type A2AError, type Task, invalidParams } from "@convoke/protocol";
+import type { TaskRecord } from "../log/backend.ts";
 import { conversationBefore } from "../log/conversation.ts";
 import { NO_EXTENSIONS, senderNote } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
@@ -12,7 +13,9 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
   const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   agent.requireEnabled();
   const { owner } = caller;
-  await followContext(engine, incoming);
+  const newest = await newestInContext(engine, incoming);
+  // In a shared storage, the clock of the process that created it may be ahead of this one.
+  if (newest !== undefined) engine.clock.follow(newest.createdAt);
   const now = engine.now();
   const { newTaskId, newTask: { timeoutMs, isAnnounced = false } = {} } = incoming;
   const createdAt = engine.clock.creation({ hasChosenId: newTaskId !== undefined });
@@ -27,7 +30,11 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
   // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
   await engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt, timeoutMs });
+  // What the conversation has on the disk of a host is needed again.
+  const host = newest?.host ?? engine.hostOf(agent);
+  const facts = { agent, taskId, owner, contextId, now, createdAt, timeoutMs, host };
+  const live = engine.tasks.create(facts);
+  const isElsewhere = engine.tasks.isElsewhere(live);
   const received = { ...message, taskId, contextId };
   const metadata = {
     ...(trace && traceFields(trace)),
@@ -42,7 +49,7 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
   // An agent that may reply without a task shows the task only when its first event requires one.
-  const announced = isAnnounced || !agent.info.replies;
+  const announced = isAnnounced || isElsewhere || !agent.info.replies;
   const push = incoming.push?.(taskId, 0);
   try {
     const working = announced ? [engine.status(live, "working", { trace })] : [];
@@ -56,19 +63,21 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
           agent: agent.info.name,
           agentId: agent.id,
           createdAt,
+          ...(host !== undefined && { host }),
           ...(isOpening && { unlessForgotten: true }),
         },
         ...recordedId(incoming, message),
         listed: announced,
         ...(live.deadline !== undefined && { wakeAt: live.deadline }),
         ...(push && { push }),
-        running: true,
+        running: isElsewhere ? "elsewhere" : true,
       },
     );
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
     if (committed.kind === "forgotten") throw expiredContext();
     engine.metrics.count("tasksStarted");
     if (push !== undefined) engine.startPush(taskId, push);
+    if (isElsewhere) return { live, after: 0 };
     if (live.deadline !== undefined) engine.wakeTimer.schedule(live.deadline);
     const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
     const asked = { message: received, conversation, caller, trace, extensions };
@@ -81,16 +90,16 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
   }
 }
 
-/** In a shared storage, the clock of the process that created the last task of a context may be ahead of this one. */
-async function followContext(
+/** The last task of the context, in a shared storage: another process may have created it. */
+async function newestInContext(
   engine: Engine,
   { agent, message: { contextId }, caller: { owner } }: AddressedMessage,
-): Promise<void> {
-  if (engine.sharing === undefined || contextId === undefined) return;
+): Promise<TaskRecord | undefined> {
+  if (engine.sharing === undefined || contextId === undefined) return undefined;
   const position = { createdAt: Number.MAX_SAFE_INTEGER, taskId: "" };
   const context = engine.contextOf({ owner, contextId, agent, position });
   const [newest] = await engine.backend.tasks.ofContext({ ...context, limit: 1 });
-  if (newest !== undefined) engine.clock.follow(newest.createdAt);
+  return newest;
 }
 
 export function expiredContext(): A2AError {

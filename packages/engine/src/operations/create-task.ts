@@ -36,7 +36,8 @@ export async function createTask(
           limit: 1,
         });
   await engine.openTasks.admit(owner);
-  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt });
+  const host = earlier[0]?.host ?? engine.hostOf(agent);
+  const live = engine.tasks.create({ agent, taskId, owner, contextId, now, createdAt, host });
   const task: Task = {
     kind: "task",
     id: taskId,
@@ -50,7 +51,11 @@ export async function createTask(
     const create = { owner, contextId, agent: agent.info.name, agentId: agent.id, createdAt };
     const committed = await live.writer.append([task], {
       epoch: 1,
-      create: { ...create, ...(isOpening && { unlessForgotten: true }) },
+      create: {
+        ...create,
+        ...(host !== undefined && { host }),
+        ...(isOpening && { unlessForgotten: true }),
+      },
       listed: true,
       wakeAt,
     });

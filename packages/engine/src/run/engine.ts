@@ -14,7 +14,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Audit } from "../logging/audit.ts";
+import { Audit, type AuditStore } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer, type WakingTask } from "./wake-timer.ts";
 import type {
@@ -25,6 +25,7 @@ import type {
   PostResult,
   PushRecord,
   Sharing,
+  WaitingForHost,
 } from "../log/backend.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
@@ -73,6 +74,8 @@ export interface SharingRules {
    * there is no such process, this one takes the task over and the entry is still to be handled.
    */
   forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded>;
+  /** Tasks that wait for a host without a process, as they were counted a few seconds ago. */
+  readonly waitingForHosts: readonly WaitingForHost[];
 }
 
 /** What became of an entry for another process. */
@@ -93,6 +96,8 @@ export interface EngineOptions {
    * its name gives. Tasks of other agents can be read and canceled, and are otherwise left alone.
    */
   readonly key?: AgentKey | undefined;
+  /** Keeps audit entries in addition to the log. Default: only the log has them. */
+  readonly audit?: AuditStore | undefined;
   /** Receives measurements. Default: nothing is measured. */
   readonly metrics?: Metrics | undefined;
   /** What spans contain, if the process has an OpenTelemetry SDK. */
@@ -165,7 +170,7 @@ export class Engine {
     this.logger = options.logger;
     this.metrics = options.metrics ?? NO_METRICS;
     this.tracing = resolveTracing(options.tracing);
-    this.audit = new Audit(options.logger);
+    this.audit = new Audit(options.logger, { store: options.audit });
     this.storage = new StorageHealth(options.logger, this.metrics);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
@@ -198,7 +203,7 @@ export class Engine {
     this.wakeTimer = new WakeTimer({
       tasks: options.backend.sharing === undefined ? options.backend.tasks : this.tasks,
       now: this.now,
-      isOwn: (record) => this.agents.of(record) !== undefined,
+      isOwn: (record) => this.agents.of(record) !== undefined && !this.tasks.isElsewhere(record),
       wake: (record, at) => options.wake(this, record, at),
       onError: (error) => this.logger.error("a timer failed, trying again", { error }),
     });
@@ -209,6 +214,9 @@ export class Engine {
       add("openStreams", this.openStreams.total);
       add("tasksUnfinished", this.openTasks.total);
       add("tasksRunning", this.running);
+      for (const { host, tasks } of this.sharing?.waitingForHosts ?? []) {
+        add("tasksWaitingForHost", tasks, [host]);
+      }
     });
     this.closing.addEventListener("abort", stop, { once: true });
   }
@@ -239,6 +247,11 @@ export class Engine {
   /** The tasks before a task in its conversation. Of several agents each has its own conversations. */
   contextOf({ owner, contextId, agent, position }: EarlierTasks): Omit<ContextQuery, "limit"> {
     return { owner, contextId, before: position, ...agentFilter(this.scope({ owner }, agent)) };
+  }
+
+  /** The host on which a new task of the agent has to run, if it is a local one. */
+  hostOf({ info }: ServedAgent): string | undefined {
+    return info.local === true ? this.backend.sharing?.host : undefined;
   }
 
   /** The number of tasks on which agents are working. */

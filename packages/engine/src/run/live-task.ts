@@ -17,6 +17,8 @@ export interface LiveTaskOptions {
   readonly agentName: string;
   /** The agent that works on it. Absent if its agent is not served here. */
   readonly agent: ServedAgent | undefined;
+  /** The host on which it has to run, if it has to run on one. */
+  readonly host?: string | undefined;
   /** Called with each new wake time of the task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -31,6 +33,7 @@ export class LiveTask {
   readonly oldest: Seq;
   readonly agentName: string;
   readonly agent: ServedAgent | undefined;
+  readonly host: string | undefined;
   readonly onWakeAt: (at: number) => void;
   /** Messages for the agent while it works. */
   readonly inbox = new Inbox();
@@ -52,6 +55,7 @@ export class LiveTask {
     this.oldest = options.oldest;
     this.agentName = options.agentName;
     this.agent = options.agent;
+    this.host = options.host;
     this.onWakeAt = options.onWakeAt;
   }
 

@@ -115,6 +115,12 @@ export class LiveTasks {
     return sharing === undefined || (writer.isRunning && sharing.isHeld(writer.verifiedAt));
   }
 
+  /** Whether the task has to run on another host. */
+  isElsewhere({ host }: { readonly host?: string | undefined }): boolean {
+    const own = this.#options.backend.sharing?.host;
+    return host !== undefined && own !== undefined && host !== own;
+  }
+
   values(): Iterable<LiveTask> {
     return this.#live.values();
   }
@@ -155,6 +161,7 @@ export class LiveTasks {
     readonly createdAt: number;
     /** Time limit of this task, in addition to that of the agent. */
     readonly timeoutMs?: number | undefined;
+    readonly host?: string | undefined;
   }): LiveTask {
     const { taskId, owner, now, agent } = facts;
     const status = { state: "submitted", statusAt: now } as const;
@@ -336,10 +343,10 @@ export class LiveTasks {
     writer: TaskWriter,
     facts: Pick<
       LiveTaskOptions,
-      "owner" | "contextId" | "createdAt" | "agentName" | "agent" | "oldest"
+      "owner" | "contextId" | "createdAt" | "agentName" | "agent" | "oldest" | "host"
     > & { readonly timeoutMs?: number | undefined },
   ): LiveTask {
-    const { owner, contextId, createdAt, agentName, agent, oldest, timeoutMs } = facts;
+    const { owner, contextId, createdAt, agentName, agent, oldest, timeoutMs, host } = facts;
     const live = new LiveTask({
       owner,
       contextId,
@@ -349,6 +356,7 @@ export class LiveTasks {
       writer,
       deadline: agent && taskDeadline(agent.info, createdAt, timeoutMs),
       oldest,
+      host,
       onWakeAt: this.#options.onWakeAt,
     });
     // Tasks that requests still create are stored, for the next process.
@@ -400,12 +408,13 @@ interface Found extends TaskSnapshot {
   readonly oldest: Seq;
 }
 
-function toWaking({ writer, agent, agentName }: LiveTask): WakingTask {
+function toWaking({ writer, agent, agentName, host }: LiveTask): WakingTask {
   const { taskId, nextWake: wakeAt } = writer;
   return {
     taskId,
     agent: agentName,
     ...(agent && { agentId: agent.id }),
+    ...(host !== undefined && { host }),
     ...(wakeAt !== undefined && { wakeAt }),
   };
 }

@@ -16,13 +16,13 @@ const BATCH = 64;
 const RETRY_MS = 1000;
 
 /** A task that may have a wake time. */
-export type WakingTask = Pick<TaskRecord, "taskId" | "agent" | "agentId" | "wakeAt">;
+export type WakingTask = Pick<TaskRecord, "taskId" | "agent" | "agentId" | "wakeAt" | "host">;
 
 export interface WakeTimerOptions {
   /** Where the wake times are: all in the store, or those of the open tasks if others use it too. */
   readonly tasks: { waking(limit: number, after?: WakePosition): Promise<readonly WakingTask[]> };
   readonly now: () => number;
-  /** Whether the task belongs to the agent. Others are left asleep, for the agent they belong to. */
+  /** Whether the task is for this process. Others are left asleep: for their agent, or for their host. */
   readonly isOwn: (record: WakingTask) => boolean;
   /** Wakes a due task. `at` is the time it was due, or the current time if that is later. */
   readonly wake: (record: WakingTask, at: number) => Promise<void>;

@@ -10,6 +10,7 @@ import type {
   NewMailboxEntry,
   NewPush,
   Sharing,
+  WaitingForHost,
 } from "../log/backend.ts";
 import { receive } from "../messages/accept-message.ts";
 import type { AddressedMessage } from "../messages/incoming.ts";
@@ -21,6 +22,9 @@ const CLAIM_MS = 500;
 
 /** How long the process that let a task wait has to wake it before others do. */
 const GRACE_MS = 1000;
+
+/** How often to look for tasks that wait for a host without a process. */
+const HOSTS_MS = 2000;
 
 /** The most tasks that are claimed at a time: the rest is for other processes. */
 const MAX_CLAIMS = 64;
@@ -38,6 +42,9 @@ export class SharedTasks implements SharingRules {
   readonly #emptying = new Map<string, boolean>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  #waitingForHosts: readonly WaitingForHost[] = [];
+  /** When to look for them again, by `performance.now()`. */
+  #hostsAt = 0;
   /** Tasks that are being claimed or taken over. */
   readonly #pending = new Set<Promise<void>>();
 
@@ -75,24 +82,28 @@ export class SharedTasks implements SharingRules {
 
   async forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded> {
     const { taskId } = live.writer;
-    const at = performance.now();
-    const claimed = await this.#sharing.claimTask(taskId);
-    if (claimed !== undefined) {
-      await this.#takeOver(claimed, at);
-      return { kind: "claimed" };
+    if (!this.#engine.tasks.isElsewhere(live)) {
+      const at = performance.now();
+      const claimed = await this.#sharing.claimTask(taskId);
+      if (claimed !== undefined) {
+        await this.#takeOver(claimed, at);
+        return { kind: "claimed" };
+      }
     }
     const posted = await this.#sharing.post(taskId, entry);
     if (posted.kind !== "posted") return posted;
-    await this.#untilGone(taskId, posted.id);
+    await this.#untilGone(live, { ...entry, id: posted.id });
     await this.#engine.tasks.refresh(live);
     return { kind: "handled" };
   }
 
   /**
    * Resolves when an entry has been handled. It is removed by a commit, which wakes watchers. If the
-   * process that was to handle it is gone, or does not work on the task any more, this one does.
+   * process that was to handle it is gone, or does not work on the task any more, this one does. A
+   * task that has to run on another host is only canceled by this one.
    */
-  async #untilGone(taskId: string, entryId: string): Promise<void> {
+  async #untilGone(live: LiveTask, { id: entryId, kind }: MailboxEntry): Promise<void> {
+    const { taskId } = live.writer;
     let woken = Promise.withResolvers<void>();
     const stop = this.#engine.backend.watch(taskId, () => woken.resolve());
     try {
@@ -101,17 +112,29 @@ export class SharedTasks implements SharingRules {
         if (!entries.some(({ id }) => id === entryId)) return;
         await Promise.race([woken.promise, sleep(CLAIM_MS, undefined, { ref: false })]);
         woken = Promise.withResolvers();
-        await this.#claimIfFree(taskId);
+        if (kind === "message") await this.#requireHost(live);
+        await this.#claimIfFree(taskId, kind === "cancel");
       }
     } finally {
       stop();
     }
   }
 
-  async #claimIfFree(taskId: string): Promise<void> {
+  /** Throws if no process is on the host of the task. Its message is handled when one is. */
+  async #requireHost(live: LiveTask): Promise<void> {
+    if (!this.#engine.tasks.isElsewhere(live)) return;
+    const replicas = await this.#sharing.replicas();
+    if (replicas.some(({ host, leaseMs }) => host === live.host && leaseMs > 0)) return;
+    throw new A2AError(
+      "Unavailable",
+      `task ${live.writer.taskId} has to run on the host ${JSON.stringify(live.host)}, where no server is up; it receives the message when one is`,
+    );
+  }
+
+  async #claimIfFree(taskId: string, anyHost: boolean): Promise<void> {
     if (this.#isStopped || this.#engine.tasks.get(taskId)?.writer.isRunning === true) return;
     const at = performance.now();
-    const claimed = await this.#sharing.claimTask(taskId);
+    const claimed = await this.#sharing.claimTask(taskId, { anyHost });
     if (claimed !== undefined) await this.#takeOver(claimed, at);
   }
 
@@ -125,12 +148,30 @@ export class SharedTasks implements SharingRules {
       const claimed = await this.#sharing.claim({ agentIds, dueAt, limit: MAX_CLAIMS });
       await Promise.all(claimed.map((task) => this.#takeOver(task, at)));
       hasMore = claimed.length === MAX_CLAIMS;
+      await this.#lookForHosts(dueAt);
     } catch (error) {
       this.#engine.logger.warn("tasks could not be claimed, trying again", { error });
     }
     if (this.#isStopped) return;
     const pauseMs = hasMore ? 0 : CLAIM_MS * (0.8 + 0.4 * Math.random());
     this.#timer = setTimeout(() => this.#track(this.#claimAll()), pauseMs).unref();
+  }
+
+  get waitingForHosts(): readonly WaitingForHost[] {
+    return this.#waitingForHosts;
+  }
+
+  async #lookForHosts(dueAt: number): Promise<void> {
+    const hasLocal = Array.from(this.#engine.agents).some(({ info }) => info.local === true);
+    if (!hasLocal || performance.now() < this.#hostsAt) return;
+    this.#hostsAt = performance.now() + HOSTS_MS;
+    const before = new Set(this.#waitingForHosts.map(({ host }) => host));
+    this.#waitingForHosts = await this.#sharing.waitingForHosts(dueAt);
+    for (const { host, tasks } of this.#waitingForHosts) {
+      if (!before.has(host)) {
+        this.#engine.logger.warn("tasks wait for a server on their host", { host, tasks });
+      }
+    }
   }
 
   async #takeOver(claimed: ClaimedTask, at: number): Promise<void> {

@@ -45,8 +45,8 @@ export interface AppendOptions {
   readonly wakeAt?: number | null;
   /** A push config sent with the message. */
   readonly push?: NewPush;
-  /** Whether this process works on the task from now on. */
-  readonly running?: boolean | undefined;
+  /** Whether this process works on the task from now on, or another one is to claim it. */
+  readonly running?: CommitStep["running"] | undefined;
   /** The mailbox entries that the events handle. */
   readonly mailbox?: readonly string[];
 }
@@ -59,7 +59,7 @@ interface Pending {
   status: CurrentStatus;
   bytes: number;
   wakeAt: number | null | undefined;
-  running: boolean | undefined;
+  running: CommitStep["running"];
 }
 
 export interface TaskWriterOptions {
@@ -387,7 +387,7 @@ export class TaskWriter {
         step.listed !== this.#listed || next.task.status !== this.#snapshot?.task.status;
       this.#listed = step.listed;
       this.#storedEpoch = step.epoch;
-      if (running !== undefined) this.#isRunning = running;
+      if (running !== undefined) this.#isRunning = running === true;
       if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
       this.#publish(next, entries);
       if (isNews && step.listed) this.#onStatus(next.task.status.state, next.head);

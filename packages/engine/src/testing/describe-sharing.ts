@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { describeClaims } from "./sharing-contract/claims.ts";
 import { describeHearing } from "./sharing-contract/hearing.ts";
+import { describeHosts } from "./sharing-contract/hosts.ts";
 import { describeMailbox } from "./sharing-contract/mailbox.ts";
 import type { OpenStorage } from "./sharing-contract/shared-storage.ts";
 
@@ -11,6 +12,7 @@ import type { OpenStorage } from "./sharing-contract/shared-storage.ts";
 export function describeSharing(name: string, open: OpenStorage): void {
   describe(name, () => {
     describeClaims(open);
+    describeHosts(open);
     describeMailbox(open);
     describeHearing(open);
   });

@@ -279,6 +279,8 @@ export interface AgentInfo {
   readonly takesMessages: boolean;
   /** Start an interrupted run over after a crash instead of failing the task as interrupted. */
   readonly restart: boolean;
+  /** Its tasks need what is on the disk of one machine, so only processes there work on them. */
+  readonly local?: boolean;
   /** Time limit for a whole task, in milliseconds. No limit if absent. */
   readonly timeoutMs?: number;
   /** What happens to a task that the agent works on when the last client disconnects from its stream. Continues if absent. */

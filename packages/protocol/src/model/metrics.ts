@@ -64,6 +64,12 @@ export const METRICS = {
     name: "convoke_tasks_running",
     help: "Tasks that the agent is working on.",
   },
+  tasksWaitingForHost: {
+    kind: "gauge",
+    name: "convoke_tasks_waiting_for_host",
+    help: "Tasks of local agents that wait because no process is on their host, by host.",
+    labels: ["host"],
+  },
   recoveredTasks: {
     kind: "gauge",
     name: "convoke_recovered_tasks",

@@ -37,6 +37,11 @@ export interface DataOptions {
    */
   readonly database?: string | undefined;
   /**
+   * Identifies this machine among those that use the database: tasks of agents with `local` are
+   * continued only by processes with the same id. Default: the host name.
+   */
+  readonly hostId?: string | undefined;
+  /**
    * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
    * deleted. The process should exit with the error. Default: it is logged.
    */
@@ -84,10 +89,10 @@ async function openOwnStorage(
   agent: Agent,
   options: AgentDataOptions & Pick<SqliteOptions, "onFatal">,
 ): Promise<AgentData> {
-  const { data, database, logger, metrics, holder = {}, source, onFatal } = options;
+  const { data, database, hostId, logger, metrics, holder = {}, source, onFatal } = options;
   if (database !== undefined) {
     const folder = await processFolder(data);
-    const backend = await openDatabase(database, { onFatal, metrics });
+    const backend = await openDatabase(database, { hostId, onFatal, metrics });
     return { backend, key: agentKey(agent), ...(folder !== undefined && { folder }) };
   }
   if (data === "memory") return { backend: await openMemory(), key: agentKey(agent) };
@@ -113,11 +118,11 @@ export interface HostData {
 
 /** Opens the storage of several agents, by default `.convoke/host` in the current folder. */
 export async function openHostData(options: Omit<AgentDataOptions, "source">): Promise<HostData> {
-  const { data, database, logger, metrics, holder = {} } = options;
+  const { data, database, hostId, logger, metrics, holder = {} } = options;
   const onFatal = options.onFatal ?? logFatal(logger);
   const folder = await processFolder(database === undefined ? (data ?? HOST_FOLDER) : data);
   const backend = await (database !== undefined
-    ? openDatabase(database, { onFatal, metrics })
+    ? openDatabase(database, { hostId, onFatal, metrics })
     : folder === undefined
       ? openMemory()
       : openSqlite(folder, { holder, onFatal, metrics }));
@@ -152,16 +157,16 @@ function logFatal(logger: Logger): (error: Error) => void {
 /** Gives an agent its environment. */
 async function prepareAgent(
   agent: Agent,
-  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | "database"> & {
+  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | "database" | "hostId"> & {
     readonly id: string;
     readonly backend: Backend;
     readonly folder: string | undefined;
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
-  const { id, folder, database, logger, metrics, tracing, onFatal } = facts;
+  const { id, folder, database, hostId, logger, metrics, tracing, onFatal } = facts;
   const { sharing } = facts.backend;
-  const place = { data: folder ?? "memory", ...(database !== undefined && { database }) };
+  const place = { data: folder ?? "memory", ...(database !== undefined && { database, hostId }) };
   agent.prepare?.({
     id: `${id}/${database === undefined ? await instanceId(folder) : databaseId(database)}`,
     logger,
@@ -209,9 +214,12 @@ async function openSqlite(folder: string, options: SqliteOptions): Promise<Backe
   return openSqliteBackend({ folder, ...options });
 }
 
-async function openDatabase(url: string, options: Omit<SqliteOptions, "holder">): Promise<Backend> {
+async function openDatabase(
+  url: string,
+  { hostId, ...options }: Omit<SqliteOptions, "holder"> & Pick<DataOptions, "hostId">,
+): Promise<Backend> {
   const { openPostgresBackend } = await import("@convoke/backends/postgres");
-  return openPostgresBackend({ url, ...options });
+  return openPostgresBackend({ url, ...options, ...(hostId !== undefined && { host: hostId }) });
 }
 
 /** The same for all processes that use a database, whatever their user and password are. */

@@ -50,6 +50,12 @@ export interface AgentFacts {
    * resumes from its journal. A turn that has written nothing yet always begins again. Default false.
    */
   readonly restart?: boolean;
+  /**
+   * Whether its tasks need what is on the disk of the machine that they began on. If several servers
+   * share a database, only those with the same host id (`CONVOKE_HOST_ID`) then work on a task and on
+   * those that continue its conversation. Default false: any server does.
+   */
+  readonly local?: boolean;
   /** How long a task may take in all, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number;
   /**
@@ -91,6 +97,7 @@ export function agentInfo(definition: AgentFacts): AgentInfo {
     keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
     takesMessages: definition.takesMessages ?? false,
     restart: definition.restart ?? false,
+    ...(definition.local === true && { local: true }),
     ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
     ...(definition.onDisconnect && { onDisconnect: definition.onDisconnect }),
     ...(definition.inputTimeout && { inputTimeout: definition.inputTimeout }),

@@ -42,6 +42,7 @@ const OPTIONS: OptionNames<AgentDefinition | ModelAgentDefinition> = {
   keepStreamOnInterrupt: true,
   takesMessages: true,
   restart: true,
+  local: true,
   timeoutMs: true,
   inputTimeout: true,
   run: true,

@@ -1,4 +1,5 @@
 import { A2AError, type Caller, type OperationName } from "@convoke/protocol";
+import type { RateLimit } from "@convoke/engine";
 import { clientAddress } from "../http/address.ts";
 import type { HttpHeaders, HttpRequest } from "../http/exchange.ts";
 
@@ -8,15 +9,12 @@ import type { HttpHeaders, HttpRequest } from "../http/exchange.ts";
  */
 export type RateClass = "read" | "write" | "stream" | "login";
 
-/** A token bucket: it holds `limit` requests, and is refilled evenly so that it is full after `windowMs`. */
-export interface RateLimit {
-  readonly limit: number;
-  readonly windowMs: number;
-}
-
 /** How many requests a caller may send. */
 export interface RateLimitOptions extends Readonly<Partial<Record<RateClass, RateLimit | false>>> {
-  /** Where the buckets are. Default: the memory of this process. */
+  /**
+   * Where the buckets are. Default: the memory of this process, or the database if the tasks are in
+   * one that several servers share.
+   */
   readonly store?: RateLimitStore;
   /** The clock, in milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
@@ -31,7 +29,7 @@ export interface RateLimitStore {
   take(key: string, limit: RateLimit, facts: TakeFacts): RateState | Promise<RateState>;
 }
 
-interface TakeFacts {
+export interface TakeFacts {
   readonly cost: 0 | 1;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -230,21 +228,12 @@ interface Bucket {
 /** More callers than one process serves in a window; each bucket takes about 200 bytes. */
 const MAX_BUCKETS = 100_000;
 
-/**
- * Buckets in memory. A bucket that was not used for its window is full, and need not be kept: every
- * such period the buckets become the old ones, and old ones that nobody used meanwhile are dropped.
- */
+/** Buckets in memory. */
 export class MemoryRateLimits implements RateLimitStore {
-  #buckets = new Map<string, Bucket>();
-  #old = new Map<string, Bucket>();
-  #longestMs = 0;
-  #since = 0;
+  readonly #buckets = new RecentBuckets<Bucket>();
 
   take(key: string, { limit, windowMs }: RateLimit, { cost, now }: TakeFacts): RateState {
-    this.#longestMs = Math.max(this.#longestMs, windowMs);
-    this.#dropOld(now);
-    const current = this.#buckets.get(key);
-    const kept = current ?? this.#old.get(key);
+    const kept = this.#buckets.get(key, { windowMs, now });
     const bucket = kept ?? { tokens: limit, at: now };
     // The clock of a machine can be set back.
     const passedMs = Math.max(0, now - bucket.at);
@@ -253,9 +242,41 @@ export class MemoryRateLimits implements RateLimitStore {
     bucket.tokens = isAllowed ? tokens - cost : tokens;
     bucket.at = now;
     // A full bucket is the same as none.
-    const isNeeded = cost === 1 || kept !== undefined;
-    if (isNeeded && current === undefined) this.#buckets.set(key, bucket);
+    if (cost === 1 && kept === undefined) this.#buckets.set(key, bucket);
     return { isAllowed, tokens: bucket.tokens };
+  }
+
+  get size(): number {
+    return this.#buckets.size;
+  }
+}
+
+/**
+ * What is known about callers. A bucket that was not used for its window is full, and need not be
+ * kept: every such period the buckets become the old ones, and old ones that nobody used meanwhile
+ * are dropped.
+ */
+export class RecentBuckets<Known> {
+  #buckets = new Map<string, Known>();
+  #old = new Map<string, Known>();
+  #longestMs = 0;
+  #since = 0;
+
+  get(
+    key: string,
+    { windowMs, now }: { readonly windowMs: number; readonly now: number },
+  ): Known | undefined {
+    this.#longestMs = Math.max(this.#longestMs, windowMs);
+    this.#dropOld(now);
+    const current = this.#buckets.get(key);
+    if (current !== undefined) return current;
+    const old = this.#old.get(key);
+    if (old !== undefined) this.#buckets.set(key, old);
+    return old;
+  }
+
+  set(key: string, known: Known): void {
+    this.#buckets.set(key, known);
   }
 
   get size(): number {

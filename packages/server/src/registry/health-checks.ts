@@ -23,6 +23,9 @@ const SWEEP_MS = { least: 10, most: 30_000 };
 
 const PAGE = 256;
 
+/** How long a check may take before another server makes it. */
+const CLAIM_MS = 60_000;
+
 /**
  * Reads the cards of registered agents again and again, and stores whether that worked. When an
  * agent is due is in its entry, so a restart neither skips nor repeats checks. Removes entries whose
@@ -96,10 +99,21 @@ export class HealthChecks {
     for (const { id, cardUrl } of queue) {
       if (this.#closing.signal.aborted) return;
       await this.#logged(async () => {
+        if (!(await this.#claim(id))) return;
         const result = await this.#read(cardUrl);
         await this.#parts.store.update(id, (known) => this.#withResult(known, result));
       });
     }
+  }
+
+  /** Of several servers that share the registry, one makes the check. */
+  async #claim(id: string): Promise<boolean> {
+    let isOwn = false;
+    await this.#parts.store.update(id, (known) => {
+      isOwn = known.nextCheckAt <= Date.now();
+      return isOwn ? { ...known, nextCheckAt: Date.now() + CLAIM_MS } : undefined;
+    });
+    return isOwn;
   }
 
   async #read(cardUrl: string): Promise<CardSummary | CardProblem> {

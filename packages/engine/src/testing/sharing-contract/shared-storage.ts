@@ -9,8 +9,8 @@ export interface SharingBackend extends Backend {
 
 /** A storage that is empty at first, and the backends on it. */
 export interface SharedStorage {
-  /** Opens another backend, as another process would. */
-  open(): Promise<SharingBackend>;
+  /** Opens another backend, as another process would, on a host with this id. Default "test". */
+  open(host?: string): Promise<SharingBackend>;
   /**
    * Ends the lease of a backend, as if its process had stopped. The backend can still be used, like a
    * process that continues after a long pause.

@@ -172,6 +172,8 @@ export function readProcessOptions(options: ProcessAgentOptions): {
   const facts = Object.entries(options).filter(([name]) => !Object.hasOwn(settings, name));
   const card = defineAgent({
     ...(Object.fromEntries(facts) as unknown as CardOptions),
+    // Its workspace, and the records of its sessions, are on the disk of one machine.
+    local: true,
     run: nothing,
   });
   return { settings, card };

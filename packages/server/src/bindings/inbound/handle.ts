@@ -74,7 +74,7 @@ const HANDLERS: Readonly<Record<InboundOperation, Handler>> = {
   sendTask: async (app, call) => {
     const params = readParams(await readBody(call.request));
     const source = app.rates.sourceOf(call.request, call.caller);
-    if (source !== undefined) app.inboundRate.count(source);
+    if (source !== undefined) await app.inboundRate.count(source);
     const chosen = chooseAgent(addressedAgents(app, call.request), params);
     const target = chosen && app.find(chosen.id);
     if (target === undefined) {
