@@ -25,6 +25,7 @@ export interface ServeRequest {
   readonly data: string | undefined;
   /** The address of a database that holds the tasks. */
   readonly database: string | undefined;
+  readonly noMigrate?: true | undefined;
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
@@ -43,10 +44,12 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { files, processes = [], port, data, database, io, handover } = request;
+  const { files, processes = [], port, data, database, noMigrate, io, handover } = request;
   loadEnvFile();
   const command = handover === undefined ? "serve" : "dev";
-  const flags = { command, files, processes, port, data, database, started: io.started } as const;
+  const { started } = io;
+  const given = { files, processes, port, data, database, noMigrate, started };
+  const flags: ServeFlags = { command, ...given };
   const config = await loadConfig(request.config);
   const settings = readSettings(flags, io.env, config);
   const open = (): Promise<AgentCatalog | undefined> =>

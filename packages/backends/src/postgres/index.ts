@@ -3,6 +3,16 @@
 export { openPostgresBackend } from "./postgres-backend.ts";
 export type { PostgresBackendOptions } from "./postgres-backend.ts";
 
+// Without a server
+export {
+  CONNECTIONS_PER_SERVER,
+  type DatabaseFacts,
+  type Standby,
+  inspectDatabase,
+} from "./database-facts.ts";
+export { type MigrateOptions, type SchemaVersion, migrateDatabase } from "./migrations.ts";
+export { readReplicas } from "./replica-list.ts";
+
 // What can go wrong
 export { DatabaseError } from "./database-error.ts";
 export { StorageError } from "../storage/storage-error.ts";

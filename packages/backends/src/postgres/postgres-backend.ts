@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Metrics } from "@convoke/protocol";
 import type {
@@ -15,10 +16,11 @@ import { DatabaseError } from "./database-error.ts";
 import { FollowedTasks } from "./followed-tasks.ts";
 import { type HintBus, Hints, NotifyBus } from "./hints.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
+import { prepareSchema } from "./migrations.ts";
 import { PostgresPushStore } from "./push-store.ts";
 import { PostgresTaskIndex, Reader } from "./reader.ts";
 import { PostgresRetentionStore } from "./retention-store.ts";
-import { migrate } from "./schema.ts";
+import { MIGRATIONS, type Migration } from "./schema.ts";
 import { PostgresSharing } from "./sharing.ts";
 import { StepWriter } from "./step-writer.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -46,10 +48,17 @@ export interface PostgresBackendOptions {
    */
   readonly leaseMs?: number;
 
+  /**
+   * Whether missing tables are created and missing migrations applied. Default true. If false, a
+   * database that lacks some is refused, for users who may not change tables: an administrator runs
+   * `convoke database migrate` instead.
+   */
+  readonly migrate?: boolean | undefined;
+
   /** The name of this machine in the list of processes. Default: its host name. */
   readonly host?: string;
 
-  /** The name and version of this program in the list of processes. Default `convoke`. */
+  /** The name and version of this program in the list of processes. Default: those of this package. */
   readonly software?: string;
 
   /** Receives how long commits take, and how many steps share one. Default: nothing is measured. */
@@ -85,22 +94,24 @@ export interface ReplacedParts {
   readonly openBus: (address: DatabaseAddress) => HintBus;
   /** How long the first page of a list waits for other processes. Default 100 ms. */
   readonly settleMs?: number;
+  /** The migrations that this process knows. Default: all. */
+  readonly migrations?: readonly Migration[];
 }
 
-/** For tests that stop the lease of a process, or lose hints. */
+/** For tests that stop the lease of a process, lose hints, or know other migrations. */
 export async function openWithParts(
   options: PostgresBackendOptions,
-  { startKeeper, openBus, settleMs = 100 }: ReplacedParts,
+  { startKeeper, openBus, settleMs = 100, migrations = MIGRATIONS }: ReplacedParts,
 ): Promise<Backend> {
   const { url, durability = "power", leaseMs = 3000, host = hostname(), metrics } = options;
-  const { software = "convoke", onFatal = () => {} } = options;
+  const { software = ownSoftware(), migrate = true, onFatal = () => {} } = options;
   const address = toAddress(url, options.schema);
-  const { schema, label } = address;
+  const { schema } = address;
   const settings = durability === "process" ? ["SET synchronous_commit = off"] : [];
   const writers = [1, 2].map(() => new Connection({ ...address, settings }));
   let lease: Lease | undefined;
   try {
-    await migrate(writers[0]!, schema);
+    await prepareSchema(writers[0]!, address, { migrate, migrations });
     lease = new Lease({ url, schema, leaseMs, host, software }, startKeeper, onFatal);
     await lease.registered;
     const readers = [1, 2].map(() => new Connection(address));
@@ -109,8 +120,15 @@ export async function openWithParts(
   } catch (error) {
     await lease?.close();
     await Promise.all(writers.map((connection) => connection.close()));
-    throw DatabaseError.unusable(label, schema, error);
+    throw DatabaseError.unusable(address, error);
   }
+}
+
+/** Works from `src` and from `dist`, which have the same depth. A bundle has no such file. */
+function ownSoftware(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  if (!existsSync(file)) return "convoke";
+  return `convoke ${(JSON.parse(readFileSync(file, "utf8")) as { version: string }).version}`;
 }
 
 interface Parts {

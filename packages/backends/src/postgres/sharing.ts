@@ -198,16 +198,7 @@ export class PostgresSharing implements Sharing {
   }
 
   async replicas(): Promise<readonly Replica[]> {
-    const rows = (await this.#parts.reader.rows(REPLICAS)) as readonly ReplicaRow[];
-    return rows.map(([n, host, software, startedAt, leaseMs, running]) => ({
-      id: String(n),
-      host,
-      software,
-      startedAt,
-      leaseMs,
-      running,
-      isSelf: n === this.#parts.lease.replica,
-    }));
+    return toReplicas(await this.#parts.reader.rows(REPLICAS), this.#parts.lease.replica);
   }
 
   /** Gives up all tasks of this process, at its end. */
@@ -307,6 +298,21 @@ type ReplicaRow = readonly [
   leaseMs: number,
   running: number,
 ];
+
+/** The result of `REPLICAS`. @param self the number of this process, if it is one of them */
+export function toReplicas(rows: Rows, self?: number): readonly Replica[] {
+  return (rows as readonly ReplicaRow[]).map(
+    ([n, host, software, startedAt, leaseMs, running]) => ({
+      id: String(n),
+      host,
+      software,
+      startedAt,
+      leaseMs,
+      running,
+      isSelf: n === self,
+    }),
+  );
+}
 
 /** The same message was posted or sent at the same time, so nothing was written. */
 function isTaken(error: unknown): boolean {

@@ -37,6 +37,11 @@ export interface DataOptions {
    */
   readonly database?: string | undefined;
   /**
+   * Whether missing tables of the database are created and missing migrations applied. Default true.
+   * If false, a database that lacks some is refused: an administrator runs `convoke database migrate`.
+   */
+  readonly migrate?: boolean | undefined;
+  /**
    * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
    * deleted. The process should exit with the error. Default: it is logged.
    */
@@ -84,10 +89,10 @@ async function openOwnStorage(
   agent: Agent,
   options: AgentDataOptions & Pick<SqliteOptions, "onFatal">,
 ): Promise<AgentData> {
-  const { data, database, logger, metrics, holder = {}, source, onFatal } = options;
+  const { data, database, migrate, logger, metrics, holder = {}, source, onFatal } = options;
   if (database !== undefined) {
     const folder = await processFolder(data);
-    const backend = await openDatabase(database, { onFatal, metrics });
+    const backend = await openDatabase(database, { migrate, onFatal, metrics });
     return { backend, key: agentKey(agent), ...(folder !== undefined && { folder }) };
   }
   if (data === "memory") return { backend: await openMemory(), key: agentKey(agent) };
@@ -113,11 +118,11 @@ export interface HostData {
 
 /** Opens the storage of several agents, by default `.convoke/host` in the current folder. */
 export async function openHostData(options: Omit<AgentDataOptions, "source">): Promise<HostData> {
-  const { data, database, logger, metrics, holder = {} } = options;
+  const { data, database, migrate, logger, metrics, holder = {} } = options;
   const onFatal = options.onFatal ?? logFatal(logger);
   const folder = await processFolder(database === undefined ? (data ?? HOST_FOLDER) : data);
   const backend = await (database !== undefined
-    ? openDatabase(database, { onFatal, metrics })
+    ? openDatabase(database, { migrate, onFatal, metrics })
     : folder === undefined
       ? openMemory()
       : openSqlite(folder, { holder, onFatal, metrics }));
@@ -152,14 +157,14 @@ function logFatal(logger: Logger): (error: Error) => void {
 /** Gives an agent its environment. */
 async function prepareAgent(
   agent: Agent,
-  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | "database"> & {
+  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | "database" | "migrate"> & {
     readonly id: string;
     readonly folder: string | undefined;
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
-  const { id, folder, database, logger, metrics, tracing, onFatal } = facts;
-  const place = { data: folder ?? "memory", ...(database !== undefined && { database }) };
+  const { id, folder, database, migrate, logger, metrics, tracing, onFatal } = facts;
+  const place = { data: folder ?? "memory", ...(database !== undefined && { database, migrate }) };
   agent.prepare?.({
     id: `${id}/${database === undefined ? await instanceId(folder) : databaseId(database)}`,
     logger,
@@ -206,7 +211,10 @@ async function openSqlite(folder: string, options: SqliteOptions): Promise<Backe
   return openSqliteBackend({ folder, ...options });
 }
 
-async function openDatabase(url: string, options: Omit<SqliteOptions, "holder">): Promise<Backend> {
+async function openDatabase(
+  url: string,
+  options: Omit<SqliteOptions, "holder"> & Pick<DataOptions, "migrate">,
+): Promise<Backend> {
   const { openPostgresBackend } = await import("@convoke/backends/postgres");
   return openPostgresBackend({ url, ...options });
 }
