@@ -40,6 +40,22 @@ describe("convoke database migrate", () => {
   });
 });
 
+test.each([
+  ["--no-migrate", ["--no-migrate"], {}],
+  ["CONVOKE_NO_MIGRATE", [], { CONVOKE_NO_MIGRATE: "1" }],
+])("a server with %s does not start on a database without tables", async (_, args, env) => {
+  const database = await address();
+
+  const { code, stderr } = await runCli(["serve", "--port", "0", "--database", database, ...args], {
+    env,
+  });
+
+  expect(code).toBe(5);
+  expect(stderr).toMatch(
+    /^localhost\/postgres has no tables in schema test_\w+: run convoke database migrate postgres:\/\/admin@localhost/,
+  );
+});
+
 describe("convoke database check", () => {
   test("says what is fine, and warns of settings that lose commits", async () => {
     const { code, stdout } = await runCli(["database", "check", url]);

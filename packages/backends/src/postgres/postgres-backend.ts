@@ -61,7 +61,10 @@ export interface PostgresBackendOptions {
   /** The name and version of this program in the list of processes. Default: those of this package. */
   readonly software?: string;
 
-  /** Receives how long commits take, and how many steps share one. Default: nothing is measured. */
+  /**
+   * Receives how long commits take and how many steps share one, the age of the lease, and what other
+   * processes cause. Default: nothing is measured.
+   */
   readonly metrics?: Metrics | undefined;
 
   /**
@@ -116,7 +119,7 @@ export async function openWithParts(
     await lease.registered;
     const readers = [1, 2].map(() => new Connection(address));
     const bus = openBus(address);
-    return new PostgresBackend({ writers, readers, lease, bus, settleMs, metrics });
+    return new PostgresBackend({ schema, writers, readers, lease, bus, settleMs, metrics });
   } catch (error) {
     await lease?.close();
     await Promise.all(writers.map((connection) => connection.close()));
@@ -132,6 +135,7 @@ function ownSoftware(): string {
 }
 
 interface Parts {
+  readonly schema: string;
   readonly writers: readonly Connection[];
   readonly readers: readonly Connection[];
   readonly lease: Lease;
@@ -154,9 +158,10 @@ class PostgresBackend implements Backend {
   readonly #followed: FollowedTasks;
   readonly #lease: Lease;
   readonly #bus: HintBus;
+  readonly #endMetrics: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor({ writers, readers, lease, bus, settleMs, metrics }: Parts) {
+  constructor({ schema, writers, readers, lease, bus, settleMs, metrics }: Parts) {
     this.#connections = [...writers, ...readers];
     this.#lease = lease;
     this.#bus = bus;
@@ -185,6 +190,12 @@ class PostgresBackend implements Backend {
       isOwn: (taskId) => this.sharing.isOwn(taskId),
       isWriting: (taskId) => writes.hasWrite(taskId),
       headOf: (taskId) => steps.headOf(taskId),
+      metrics,
+    });
+    this.#endMetrics = metrics?.collect((add) => {
+      add("leaseAge", lease.ageMs / 1000, [schema]);
+      add("mailboxEntries", this.sharing.mailboxEntries);
+      add("followedTasks", this.#followed.foreign().length);
     });
     this.tasks = new PostgresTaskIndex(reader);
     this.pushes = new PostgresPushStore(reader, writes);
@@ -215,6 +226,7 @@ class PostgresBackend implements Backend {
 
   /** The lease ends last but one: until then no other process takes the tasks. */
   async #close(): Promise<void> {
+    this.#endMetrics?.();
     await this.#writes.close();
     this.#followed.close();
     await this.#bus.close();

@@ -60,6 +60,7 @@ export class PostgresSharing implements Sharing {
   readonly #looks: NodeJS.Timeout;
   /** Whether the answer to a claim was lost. */
   #isUnsure = false;
+  #mailboxEntries = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -72,6 +73,11 @@ export class PostgresSharing implements Sharing {
 
   isHeld(since = performance.now()): boolean {
     return this.#parts.lease.isHeldSince(since);
+  }
+
+  /** How many entries there were for tasks of this process at the last look. */
+  get mailboxEntries(): number {
+    return this.#mailboxEntries;
   }
 
   /** Whether this process works on the task. */
@@ -255,6 +261,7 @@ export class PostgresSharing implements Sharing {
     if (this.#onMailbox.size === 0) return;
     const { reader, lease } = this.#parts;
     const rows = await reader.rows(MAILBOX_OF, [lease.replica]).catch(() => []);
+    this.#mailboxEntries = rows.reduce((sum, [, count]) => sum + Number(count), 0);
     const taskIds = rows.map(([taskId]) => fromText(taskId as string));
     if (taskIds.length > 0) for (const read of this.#onMailbox) read(taskIds);
   }
