@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
 import { type DATABASE_DIAGNOSES, Findings } from "../doctor/diagnoses.ts";
 import { judge } from "../doctor/examine-database.ts";
-import { runCli } from "./testing/run-cli.suite.ts";
+import { databaseLines } from "../host/database-lines.ts";
+import { type Finished, runCli } from "./testing/run-cli.suite.ts";
 
 const address = needsPostgres();
 
@@ -54,6 +55,49 @@ test.each([
   expect(stderr).toMatch(
     /^localhost\/postgres has no tables in schema test_\w+: run convoke database migrate postgres:\/\/admin@localhost/,
   );
+});
+
+describe("a server that starts on a database", () => {
+  /** Serves until it is ready. */
+  async function serveOnce(env: Record<string, string>): Promise<Finished> {
+    const stop = new AbortController();
+    const onStdout = (text: string): void => (text.includes("Ctrl+C") ? stop.abort() : undefined);
+    const own = { DATABASE_URL: url, CONVOKE_TOKEN: "secret", ...env };
+    return runCli(["serve", "--port", "0"], { env: own, signal: stop.signal, onStdout });
+  }
+
+  test("says among how many it is, and warns if its card would name an address of its own", async () => {
+    const other = await openPostgresBackend({ url, leaseMs: 60_000 });
+    onTestFinished(() => other.close());
+
+    const { stdout, stderr } = await serveOnce({ BIND_HOST: "0.0.0.0" });
+
+    expect(stdout).toMatch(
+      /^ {2}Tasks {4}Postgres at localhost\/postgres \(schema test_\w+, version \d+\), replica \d+; 2 servers are up\n {2}Hints {4}NOTIFY\n/m,
+    );
+    expect(JSON.parse(stderr)).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/^PUBLIC_URL is not set.* the same for all servers$/),
+    });
+  });
+
+  test.each([
+    [
+      "knows the address of callers",
+      { BIND_HOST: "0.0.0.0", PUBLIC_URL: "https://agents.example" },
+    ],
+    ["listens on loopback", {}],
+  ])("does not warn if it %s", async (_, env) => {
+    expect(await serveOnce(env as Record<string, string>)).toMatchObject({ stderr: "" });
+  });
+
+  test("says that hints do not arrive behind a pooler", () => {
+    const facts = { label: "db/a", schema: "b", stored: { version: 3, minSoftware: 1 } };
+
+    expect(databaseLines({ ...facts, isNotifying: false }, [])).toContain(
+      "Hints    none arrive, as behind a pooler: servers look every 250 ms instead\n",
+    );
+  });
 });
 
 describe("convoke database check", () => {
@@ -145,13 +189,14 @@ describe("convoke database check", () => {
 });
 
 test("convoke replicas lists the servers that are up, and then those that are gone", async () => {
-  const gone = await openPostgresBackend({ url, host: "first" });
+  const database = await address();
+  const gone = await openPostgresBackend({ url: database, host: "first" });
   await gone.close();
-  const up = await openPostgresBackend({ url, host: "second", leaseMs: 60_000 });
+  const up = await openPostgresBackend({ url: database, host: "second", leaseMs: 60_000 });
   onTestFinished(() => up.close());
 
-  const { code, stdout } = await runCli(["replicas", url]);
-  const json = await runCli(["replicas", url, "--json"]);
+  const { code, stdout } = await runCli(["replicas", database]);
+  const json = await runCli(["replicas", database, "--json"]);
 
   expect(code).toBe(0);
   const [heads, ...rows] = stdout.trimEnd().split("\n");

@@ -40,9 +40,12 @@ function toFacts({ id, host, software, startedAt, leaseMs, running }: Replica) {
 
 const HEADS = ["REPLICA", "STATE", "HOST", "SOFTWARE", "STARTED", "TASKS", "LEASE"] as const;
 
-/** Those that are up come first. */
+/** Those that are up, and then the others, the last that was up first. */
 function replicaTable(all: readonly Replica[], now: number, colours: Colours): string {
-  const sorted = all.toSorted((one, other) => Number(other.leaseMs > 0) - Number(one.leaseMs > 0));
+  const { up = [], gone = [] } = Object.groupBy(all, ({ leaseMs }) =>
+    leaseMs > 0 ? "up" : "gone",
+  );
+  const sorted = [...up, ...gone.toSorted((one, other) => other.leaseMs - one.leaseMs)];
   const rows = sorted.map(({ id, host, software, startedAt, leaseMs, running }) => [
     id,
     leaseMs > 0 ? "up" : "gone",

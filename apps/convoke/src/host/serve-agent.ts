@@ -15,7 +15,13 @@ import {
   mount as mountOn,
   serve as serveOn,
 } from "@convoke/server";
-import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "@convoke/engine";
+import {
+  type LogLevel,
+  type Logger,
+  type Replica,
+  createJsonLogger,
+  createTextLogger,
+} from "@convoke/engine";
 
 type StorageOptions = Pick<
   AgentDataOptions,
@@ -32,6 +38,8 @@ export interface AgentServer extends Server {
   readonly agentId: string;
   /** The data folder. Absent if nothing is stored on disk. */
   readonly folder?: string;
+  /** The servers that share the storage, of which this is one. Absent if it is alone. */
+  readonly replicas?: () => Promise<readonly Replica[]>;
 }
 
 /**
@@ -47,7 +55,7 @@ export async function serve(
 ): Promise<AgentServer> {
   const { data, database, migrate, onFatal, source, logger = defaultLogger(), ...rest } = options;
   const storage = { data, database, migrate, onFatal, source, logger, tracing: rest.tracing };
-  let folder: string | undefined;
+  let opened: AgentStorage | undefined;
   const server = await serveOn(agent, {
     port: 3000,
     host: "127.0.0.1",
@@ -55,14 +63,20 @@ export async function serve(
     logger,
     retention: retentionFor(database === undefined ? data : undefined, rest.retention),
     openBackend: async ({ port }, metrics) => {
-      const opened = await openStorage(agent, { ...storage, metrics, holder: { port } });
-      folder = opened.folder;
+      opened = await openStorage(agent, { ...storage, metrics, holder: { port } });
       return opened;
     },
   });
   const { id: agentId } = [...server.agents].find(({ isDefault }) => isDefault)!;
   const running = registered(agent, server);
-  return { ...running, agentId, ...(folder !== undefined && { folder }) };
+  const { folder, backend } = opened!;
+  const { sharing } = backend;
+  return {
+    ...running,
+    agentId,
+    ...(folder !== undefined && { folder }),
+    ...(sharing && { replicas: () => sharing.replicas() }),
+  };
 }
 
 /** Several agents share one storage; a single agent has its own. */

@@ -83,6 +83,21 @@ export async function inspectDatabase(url: string): Promise<DatabaseFacts> {
   }
 }
 
+/** The few facts that a server shows when it starts. Rejects if the database does not answer. */
+export async function readDatabaseSummary(
+  url: string,
+): Promise<Pick<DatabaseFacts, "label" | "schema" | "stored" | "isNotifying">> {
+  const address = toAddress(url);
+  const { label, schema } = address;
+  const connection = new Connection(address);
+  try {
+    const stored = await readVersion(connection, schema);
+    return { label, schema, stored, isNotifying: await isNotified(address) };
+  } finally {
+    await connection.close();
+  }
+}
+
 const SERVER = `
   SELECT current_setting('server_version'), current_setting('server_encoding'), pg_is_in_recovery(),
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,

@@ -9,6 +9,7 @@ export {
   type DatabaseFacts,
   type Standby,
   inspectDatabase,
+  readDatabaseSummary,
 } from "./database-facts.ts";
 export { type MigrateOptions, type SchemaVersion, migrateDatabase } from "./migrations.ts";
 export { readReplicas } from "./replica-list.ts";
