@@ -171,7 +171,7 @@ describe("convoke database check", () => {
   const FAULTS: Readonly<Record<keyof typeof DATABASE_DIAGNOSES, Partial<DatabaseFacts>>> = {
     "database-too-old": { version: "14.9 (Debian 14.9-1)" },
     "database-encoding": { encoding: "LATIN1" },
-    "database-standby": { isStandby: true },
+    "database-standby": { isStandby: true, isNotifying: false, commitsMs: [] },
     "database-rights": { forbidden: ["task", "segment"] },
     "database-not-migrated": { stored: { version: 1, minSoftware: 1 } },
     "database-too-new": { stored: { version: 4, minSoftware: 3 } },

@@ -30,15 +30,17 @@ export function judge(facts: DatabaseFacts, findings: Findings): void {
     isFine ? findings.pass(seen) : findings.diagnose(id, label, seen);
   check(Number.parseInt(version, 10) >= MIN_VERSION, "database-too-old", `Postgres ${version}`);
   check(encoding === "UTF8", "database-encoding", `The encoding is ${encoding}`);
-  if (isStandby) findings.diagnose("database-standby", label, "it follows another server");
   judgeSchema(facts, check);
   check(
     Math.abs(clockOffsetMs) <= MAX_OFFSET_MS,
     "database-clock",
     `The clock of the database differs from this machine's by ${Math.abs(clockOffsetMs)} ms`,
   );
-  const notified = isNotifying ? "arrive" : "do not arrive, as behind a pooler";
-  check(isNotifying, "database-no-notify", `Notifications (LISTEN) ${notified}`);
+  if (isStandby) findings.diagnose("database-standby", label, "it follows another server");
+  else {
+    const notified = isNotifying ? "arrive" : "do not arrive, as behind a pooler";
+    check(isNotifying, "database-no-notify", `Notifications (LISTEN) ${notified}`);
+  }
   if (unsafe.length > 0) findings.diagnose("database-not-durable", label, unsafe.join(", "));
   judgeCommits(facts, findings, check);
   judgeConnections(facts, check);
@@ -70,7 +72,8 @@ function judgeSchema(facts: DatabaseFacts, check: Check): void {
 
 function judgeCommits({ commitsMs }: DatabaseFacts, findings: Findings, check: Check): void {
   const middle = commitsMs[Math.floor(commitsMs.length / 2)];
-  if (middle === undefined) return findings.skip("Commits: the database cannot be written");
+  if (middle === undefined)
+    return findings.skip("The time of a commit: this user may not measure it");
   const slowest = commitsMs.at(-1)!;
   const seen = `A commit takes ${inMs(middle)}, the slowest of ${commitsMs.length} took ${inMs(slowest)}`;
   check(middle <= SLOW_COMMIT_MS, "database-slow-commits", seen);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { sleep } from "@convoke/protocol/internal";
 import { Connection, type DatabaseAddress, toAddress } from "./connection.ts";
-import { DatabaseError } from "./database-error.ts";
+import { DatabaseError, sqlState } from "./database-error.ts";
 import { type SchemaVersion, readVersion } from "./migrations.ts";
 import { MIGRATIONS } from "./schema.ts";
 
@@ -26,7 +26,7 @@ export interface DatabaseFacts {
   readonly forbidden: readonly string[];
   /** How far the clock of the database is ahead of this machine's. */
   readonly clockOffsetMs: number;
-  /** Whether notifications arrive. Many poolers do not pass them on. */
+  /** Whether notifications arrive. Many poolers do not pass them on, and a standby has none. */
   readonly isNotifying: boolean;
   /** Settings that let commits return before they are on disk. */
   readonly unsafe: readonly string[];
@@ -72,7 +72,7 @@ export async function inspectDatabase(url: string): Promise<DatabaseFacts> {
       forbidden: rights.forbidden,
       ...(stored && { stored }),
       clockOffsetMs: await clockOffset(connection),
-      isNotifying: await isNotified(address),
+      isNotifying: !server.isStandby && (await isNotified(address)),
       commitsMs: server.isStandby ? [] : await timeCommits(connection),
       standbys: await readStandbys(connection),
     };
@@ -174,13 +174,20 @@ const COMMITS = 20;
 /** Commits nothing but a record in the log of the database, which has to reach its disk. */
 async function timeCommits(connection: Connection): Promise<readonly number[]> {
   const times: number[] = [];
-  for (let count = 0; count < COMMITS; count++) {
-    const startedAt = performance.now();
-    await connection.rows("SELECT pg_logical_emit_message(true, 'convoke', 'check')");
-    times.push(performance.now() - startedAt);
+  try {
+    for (let count = 0; count < COMMITS; count++) {
+      const startedAt = performance.now();
+      await connection.rows("SELECT pg_logical_emit_message(true, 'convoke', 'check')");
+      times.push(performance.now() - startedAt);
+    }
+  } catch (error) {
+    // Some providers do not allow it.
+    if (sqlState(error) !== NOT_ALLOWED) throw error;
   }
   return times.toSorted((one, other) => one - other);
 }
+
+const NOT_ALLOWED = "42501";
 
 const STANDBYS = `
   SELECT application_name, coalesce(sync_state, '') IN ('sync', 'quorum'),
