@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
-import { AGENT_DIAGNOSES, MACHINE_DIAGNOSES } from "../../apps/convoke/src/doctor/diagnoses.ts";
+import {
+  AGENT_DIAGNOSES,
+  DATABASE_DIAGNOSES,
+  MACHINE_DIAGNOSES,
+} from "../../apps/convoke/src/doctor/diagnoses.ts";
 import { listenOn } from "../check/peer-server.ts";
 import { type Asked, type Spoiler, json, startSpoiler } from "../check/spoiling-proxy.ts";
 
@@ -113,7 +117,7 @@ describe("convoke doctor <url>", () => {
 test("the guide explains every diagnosis", () => {
   const file = new URL("../../docs/guide/doctor.md", import.meta.url);
   const rows = [...readFileSync(file, "utf8").matchAll(/^\| `([a-z0-9-]+)` +\| (.+?) +\|$/gm)];
-  const all = { ...AGENT_DIAGNOSES, ...MACHINE_DIAGNOSES };
+  const all = { ...AGENT_DIAGNOSES, ...MACHINE_DIAGNOSES, ...DATABASE_DIAGNOSES };
 
   expect(rows.map(([, id, fix]) => [id, fix])).toEqual(
     Object.entries(all).map(([id, { fix }]) => [id, fix]),

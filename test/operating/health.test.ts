@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SharedMemory } from "../cluster/shared-memory.ts";
 import { FaultyStorage } from "../wire/faulty-storage.ts";
 import { StorageError } from "../../packages/backends/src/storage/storage-error.ts";
 import { verifies } from "../verifies.ts";
@@ -25,6 +26,18 @@ test("a server that stops is alive but not ready, and says why", async () => {
   go.resolve();
   await answer;
   await closed;
+});
+
+test("a server that lost its lease in a shared storage is not ready until it has one again", async () => {
+  const backend = new SharedMemory().open();
+  const { url } = await aServer({ openBackend: async () => backend });
+  expect(await ready(url)).toEqual([200, { status: "ok" }]);
+
+  backend.isAlive = false;
+
+  expect(await ready(url)).toEqual([503, { status: "unavailable", reason: "lease" }]);
+  backend.isAlive = true;
+  expect((await ready(url))[0]).toBe(200);
 });
 
 verifies(

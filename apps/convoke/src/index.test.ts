@@ -111,6 +111,7 @@ const TYPES = [
   "RegistryEntry",
   "RegistryOptions",
   "RemoteAgent",
+  "Replica",
   "Route",
   "RouteQuery",
   "Run",

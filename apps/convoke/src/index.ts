@@ -87,6 +87,7 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
+export type { Replica } from "@convoke/engine";
 export type {
   Mounted,
   RegistryOptions,

@@ -10,11 +10,8 @@ import { readAuthHeaders } from "../connect/auth.ts";
 import { readAllow } from "../connect/connect-options.ts";
 import { DEFAULT_EXAMINATION, examineAgent } from "../doctor/examine-agent.ts";
 import { examineMachine } from "../doctor/examine-machine.ts";
-import type { Findings } from "../doctor/diagnoses.ts";
-import { textReport } from "../doctor/report.ts";
+import { printFindings, withProgress } from "../doctor/report.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
-import { coloursFor } from "../terminal/output.ts";
-import { oneLine, printableJson } from "@convoke/protocol/internal";
 
 export const doctorCommand: Command = {
   name: "doctor",
@@ -105,7 +102,7 @@ async function doctorAgent(context: CommandContext): Promise<number> {
   const { verdict, findings } = await withProgress(context, (onStep) =>
     examineAgent({ ...options, onStep }),
   );
-  print(context, { title: url, verdict, findings });
+  printFindings(context, { title: url, verdict, findings });
   if (verdict === "not-examined") return EXIT.noAnswer.code;
   return verdict === "problems" ? EXIT.taskFailed.code : EXIT.done.code;
 }
@@ -117,37 +114,8 @@ async function doctorMachine(context: CommandContext, file: string | undefined):
     examineMachine({ env: context.io.env, file, onStep }),
   );
   const verdict = findings.hasProblems ? "problems" : "healthy";
-  print(context, { title: `This machine, in ${process.cwd()}`, verdict, findings });
+  printFindings(context, { title: `This machine, in ${process.cwd()}`, verdict, findings });
   return verdict === "problems" ? EXIT.taskFailed.code : EXIT.done.code;
-}
-
-interface Result {
-  readonly title: string;
-  readonly verdict: string;
-  readonly findings: Findings;
-}
-
-function print({ io, flag }: CommandContext, { title, verdict, findings }: Result): void {
-  const { diagnoses, passed, skipped } = findings;
-  const report = flag("json")
-    ? `${printableJson({ examined: title, verdict, diagnoses, passed, skipped })}\n`
-    : textReport(title, findings, coloursFor(io, "stdout"));
-  io.stdout(report);
-}
-
-const CLEAR = "\r\u001B[2K";
-
-/** Shows the current step on a terminal, and removes it at the end. */
-async function withProgress<T>(
-  { io }: CommandContext,
-  work: (onStep: (step: string) => void) => Promise<T>,
-): Promise<T> {
-  if (!io.isTTY.stderr) return work(() => undefined);
-  try {
-    return await work((step) => io.stderr(`${CLEAR}… ${oneLine(step, 70)}`));
-  } finally {
-    io.stderr(CLEAR);
-  }
 }
 
 function readNumber({ text }: CommandContext, option: string, standard: number, most: number) {

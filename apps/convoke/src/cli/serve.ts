@@ -11,6 +11,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke/<agent id>)',
   DATABASE_URL: "A Postgres database for tasks, which any number of servers share",
   CONVOKE_HOST_ID: "Identifies the machine, for agents that use its disk (its host name)",
+  CONVOKE_NO_MIGRATE: "1 if the tables of the database must not be created or changed (0)",
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_API_KEYS:
     'File with the API keys of callers, or "database"; create one with convoke keys create',
@@ -85,6 +86,10 @@ export const serveCommand: Command = {
   ],
   options: {
     ...SERVE_OPTIONS,
+    "no-migrate": {
+      type: "boolean",
+      help: "Do not create or change tables of the database (CONVOKE_NO_MIGRATE)",
+    },
     process: {
       type: "string",
       value: "<command>",
@@ -117,11 +122,12 @@ async function serve(context: CommandContext): Promise<number> {
 }
 
 /** The options of a server on the command line. */
-export function readServeOptions({ io, text }: CommandContext): Omit<ServeRequest, "files"> {
+export function readServeOptions({ io, text, flag }: CommandContext): Omit<ServeRequest, "files"> {
   return {
     port: text("port"),
     data: text("data"),
     database: text("database"),
+    noMigrate: flag("no-migrate") ? true : undefined,
     config: text("config"),
     io,
   };

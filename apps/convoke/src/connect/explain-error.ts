@@ -3,6 +3,7 @@ import { printable, printableJson } from "@convoke/protocol/internal";
 import { asStarted } from "../terminal/invocation.ts";
 import { coloursFor } from "../terminal/output.ts";
 import { type CommandContext, EXIT, Interrupted } from "../terminal/command.ts";
+import { isDatabaseError } from "../terminal/database-url.ts";
 import { withheldVariable } from "../credentials/environment.ts";
 
 type ErrorContext = Pick<CommandContext, "io" | "flag" | "positionals">;
@@ -31,6 +32,7 @@ function sentenceOf(error: unknown): string {
     const code = error.code === undefined ? "" : ` (code ${error.code})`;
     return `The agent answered with an error: ${error.message}${code}`;
   }
+  if (isDatabaseError(error)) return `${error.message}.`;
   if (!(error instanceof ClientError)) throw error;
   return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
 }
@@ -41,6 +43,7 @@ function factsOf(error: unknown): Readonly<Record<string, unknown>> {
     const { message, code, reason, data, httpStatus, retryAfterMs } = error;
     return { kind: "remote", message, code, reason, httpStatus, retryAfterMs, data };
   }
+  if (isDatabaseError(error)) return { kind: "database", message: error.message };
   const { kind, message } = error as ClientError;
   return { kind, message };
 }
@@ -51,6 +54,7 @@ function adviceFor(error: unknown, place: ErrorContext): string {
     if (httpStatus === 401 || httpStatus === 403) return credentialsAdvice(place);
     return code === ERRORS.TaskNotFound.code ? NO_TASK : "";
   }
+  if (isDatabaseError(error)) return "";
   const { kind, message } = error as ClientError;
   if (kind === "no-card" && /answered 40[13]\b/.test(message)) return credentialsAdvice(place);
   if (kind === "bad-signature" && message.includes("trustedKeys")) return TRUST_KEY;

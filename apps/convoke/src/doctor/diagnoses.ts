@@ -279,7 +279,71 @@ export const MACHINE_DIAGNOSES = {
   },
 } as const satisfies Record<string, DiagnosisText>;
 
-const DIAGNOSES = { ...AGENT_DIAGNOSES, ...MACHINE_DIAGNOSES };
+/** Everything that `convoke database check` can find, in the order in which it looks. */
+export const DATABASE_DIAGNOSES = {
+  "database-too-old": {
+    severity: "problem",
+    why: "Servers are tested with Postgres 15 and later.",
+    fix: "Upgrade Postgres to version 15 or later.",
+  },
+  "database-encoding": {
+    severity: "problem",
+    why: "Other encodings cannot store every text of a message.",
+    fix: "Create the database with the encoding UTF8.",
+  },
+  "database-standby": {
+    severity: "problem",
+    why: "A standby accepts no writes, so no server can start.",
+    fix: "Use the address of the primary server.",
+  },
+  "database-rights": {
+    severity: "problem",
+    why: "Servers read and write all tables of the schema.",
+    fix: "Run convoke database migrate as an administrator, with --grant and the name of this user.",
+  },
+  "database-not-migrated": {
+    severity: "warning",
+    why: "Tables are missing, which the next server creates unless it was started with --no-migrate.",
+    fix: "Run convoke database migrate, as a user who may create tables.",
+  },
+  "database-too-new": {
+    severity: "problem",
+    why: "The tables were changed by a newer version, and this one cannot work with them.",
+    fix: "Upgrade Convoke on this machine.",
+  },
+  "database-clock": {
+    severity: "warning",
+    why: "Lists are ordered by the clocks of the servers, and tasks that wait are woken by them.",
+    fix: "Synchronize the clocks of this machine and of the database server with NTP.",
+  },
+  "database-no-notify": {
+    severity: "warning",
+    why: "Servers hear of each other's commits only by looking every 250 ms, so live streams are late.",
+    fix: "Use the address of the database server itself, or a pooler in session mode.",
+  },
+  "database-not-durable": {
+    severity: "warning",
+    why: "What servers have confirmed can be lost when the database server loses power.",
+    fix: "Turn the setting on in postgresql.conf.",
+  },
+  "database-slow-commits": {
+    severity: "warning",
+    why: "Every event of a task waits for a commit.",
+    fix: "Use a faster disk for the database, or run the servers nearer to it.",
+  },
+  "database-connections": {
+    severity: "warning",
+    why: "A server that gets no connection does not start.",
+    fix: "Raise max_connections of Postgres, or run fewer servers.",
+  },
+  "database-asynchronous": {
+    severity: "warning",
+    why: "A failover to this standby loses what it has not received yet, although it was confirmed.",
+    fix: "Name the standby in synchronous_standby_names of Postgres.",
+  },
+} as const satisfies Record<string, DiagnosisText>;
+
+const DIAGNOSES = { ...AGENT_DIAGNOSES, ...MACHINE_DIAGNOSES, ...DATABASE_DIAGNOSES };
 
 export type DiagnosisId = keyof typeof DIAGNOSES;
 

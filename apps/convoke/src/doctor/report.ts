@@ -1,12 +1,46 @@
-import { oneLine } from "@convoke/protocol/internal";
-import type { Colours } from "../terminal/output.ts";
-import type { Diagnosis, Findings } from "./diagnoses.ts";
+import { oneLine, printableJson } from "@convoke/protocol/internal";
+import type { CommandContext } from "../terminal/command.ts";
+import { type Colours, coloursFor } from "../terminal/output.ts";
+import type { Diagnosis, Findings, OnStep } from "./diagnoses.ts";
+
+interface Result {
+  readonly title: string;
+  readonly verdict: string;
+  readonly findings: Findings;
+}
+
+/** Prints findings as text, or as an object with --json. */
+export function printFindings(
+  { io, flag }: CommandContext,
+  { title, verdict, findings }: Result,
+): void {
+  const { diagnoses, passed, skipped } = findings;
+  const report = flag("json")
+    ? `${printableJson({ examined: title, verdict, diagnoses, passed, skipped })}\n`
+    : textReport(title, findings, coloursFor(io, "stdout"));
+  io.stdout(report);
+}
+
+const CLEAR = "\r\u001B[2K";
+
+/** Shows the current step on a terminal, and removes it at the end. */
+export async function withProgress<T>(
+  { io }: CommandContext,
+  work: (onStep: OnStep) => Promise<T>,
+): Promise<T> {
+  if (!io.isTTY.stderr) return work(() => undefined);
+  try {
+    return await work((step) => io.stderr(`${CLEAR}… ${oneLine(step, 70)}`));
+  } finally {
+    io.stderr(CLEAR);
+  }
+}
 
 /**
  * The findings as text: what is fine, what could not be examined, and what is wrong with its fix.
  * Text of the server is printed without control characters: it must not control the terminal.
  */
-export function textReport(title: string, findings: Findings, colours: Colours): string {
+function textReport(title: string, findings: Findings, colours: Colours): string {
   const { passed, skipped, diagnoses } = findings;
   const lines = [
     colours.bold(oneLine(title)),

@@ -4,6 +4,7 @@ import type { Agent } from "@convoke/protocol";
 import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadConfig } from "./config.ts";
+import { addressWarning, readDatabaseLines } from "./database-lines.ts";
 import { loadAgents } from "./load-agent.ts";
 import { type OpenedCatalog, openCatalog } from "./open-catalog.ts";
 import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from "./settings.ts";
@@ -25,6 +26,7 @@ export interface ServeRequest {
   readonly data: string | undefined;
   /** The address of a database that holds the tasks. */
   readonly database: string | undefined;
+  readonly noMigrate?: true | undefined;
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
@@ -43,10 +45,12 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { files, processes = [], port, data, database, io, handover } = request;
+  const { files, processes = [], port, data, database, noMigrate, io, handover } = request;
   loadEnvFile();
   const command = handover === undefined ? "serve" : "dev";
-  const flags = { command, files, processes, port, data, database, started: io.started } as const;
+  const { started } = io;
+  const given = { files, processes, port, data, database, noMigrate, started };
+  const flags: ServeFlags = { command, ...given };
   const config = await loadConfig(request.config);
   const settings = readSettings(flags, io.env, config);
   const place = { data: settings.data, database: settings.database };
@@ -71,7 +75,7 @@ export async function runServer(request: ServeRequest): Promise<void> {
     program: io.started.program,
     isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
-    database: settings.database,
+    tasks: await taskLines(server, settings.database),
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
   io.stdout(isReload ? reloaded(server) : banner(facts));
@@ -133,13 +137,16 @@ export async function startServer({
   const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
   const { files: [file] = [], command } = flags;
   const isOne = !Array.isArray(agent) && file !== undefined;
+  const logger = createLogger({ level: logLevel, isForPeople }, io.stderr);
+  const warning = addressWarning(settings);
+  if (warning !== undefined) logger.warn(warning);
   try {
     return await serve(agent, {
       ...options,
       ...(catalog && { manageAgents: (agents, log) => catalog.manage(agents, log) }),
       // The file of the coding agent is a workspace, which is not what identifies it.
       ...(isOne && command !== "code" && { source: resolve(file) }),
-      logger: createLogger({ level: logLevel, isForPeople }, io.stderr),
+      logger,
       onFatal: (error) => {
         io.stderr(`${explainFatal(error)}\n`);
         process.exit(1);
@@ -171,15 +178,13 @@ function reloaded({ agents }: AgentServer): string {
   return `${names.join(", ")} ${names.length === 1 ? "is" : "are"} reloaded.\n`;
 }
 
-function folderText(path: string | undefined): string {
-  return path === undefined ? "in memory, lost when the server stops" : `${path} (SQLite)`;
-}
-
-/** Without the user and the password. */
-function databaseText(database: string): string {
-  const { host, pathname, searchParams } = new URL(database);
-  const schema = searchParams.get("schema");
-  return `Postgres at ${host}${pathname}${schema === null ? "" : `, schema ${schema}`}`;
+/** Where the tasks are. */
+async function taskLines(server: AgentServer, database: string | undefined): Promise<string> {
+  const { folder, replicas } = server;
+  if (database !== undefined && replicas !== undefined) {
+    return readDatabaseLines(database, replicas);
+  }
+  return `  Tasks    ${folder === undefined ? "in memory, lost when the server stops" : `${fromHere(folder)} (SQLite)`}\n`;
 }
 
 /** The text that is printed when the server is ready: its address and what to try next. */
@@ -188,14 +193,13 @@ function banner(facts: {
   readonly program: string;
   readonly isDemo: boolean;
   readonly isSeveral: boolean;
-  readonly database: string | undefined;
+  readonly tasks: string;
   readonly needsToken: boolean;
 }): string {
-  const { server, program, isDemo, isSeveral, database, needsToken } = facts;
+  const { server, program, isDemo, isSeveral, tasks, needsToken } = facts;
   const { url, folder, recovered } = server;
   const base = url.replace(/\/$/, "");
   const path = folder === undefined ? undefined : fromHere(folder);
-  const where = database === undefined ? folderText(path) : databaseText(database);
   // CONVOKE_TOKEN is sent only to this machine and to CONVOKE_URL.
   const place = isLoopback(url) ? "" : `CONVOKE_URL=${base} `;
   const token = needsToken ? `CONVOKE_TOKEN=… ${place}` : "";
@@ -216,8 +220,7 @@ function banner(facts: {
     : [];
   return `${readyLine(server)}
 
-${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}  Tasks    ${where}
-${left}${foreign.join("")}
+${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${tasks}${left}${foreign.join("")}
 Try in another terminal:
 
 ${tries.map((line) => `  ${token}${program} ${line.replace("URL", tried)}`).join("\n")}

@@ -19,11 +19,15 @@ import {
   type Backend,
   type LogLevel,
   type Logger,
+  type Replica,
   createJsonLogger,
   createTextLogger,
 } from "@convoke/engine";
 
-type StorageOptions = Pick<AgentDataOptions, "data" | "database" | "hostId" | "onFatal" | "source">;
+type StorageOptions = Pick<
+  AgentDataOptions,
+  "data" | "database" | "hostId" | "migrate" | "onFatal" | "source"
+>;
 
 /** How to serve agents. Every option has a default that suits local development. */
 export interface ServeAgentOptions
@@ -35,6 +39,8 @@ export interface AgentServer extends Server {
   readonly agentId: string;
   /** The data folder. Absent if nothing is stored on disk. */
   readonly folder?: string;
+  /** The servers that share the storage, of which this is one. Absent if it is alone. */
+  readonly replicas?: () => Promise<readonly Replica[]>;
 }
 
 /**
@@ -48,9 +54,27 @@ export async function serve(
   agent: Agent | readonly Agent[],
   options: ServeAgentOptions = {},
 ): Promise<AgentServer> {
-  const { data, database, hostId, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, database, hostId, onFatal, source, logger, tracing: rest.tracing };
-  let folder: string | undefined;
+  const {
+    data,
+    database,
+    hostId,
+    migrate,
+    onFatal,
+    source,
+    logger = defaultLogger(),
+    ...rest
+  } = options;
+  const storage = {
+    data,
+    database,
+    hostId,
+    migrate,
+    onFatal,
+    source,
+    logger,
+    tracing: rest.tracing,
+  };
+  let opened: AgentStorage | undefined;
   const server = await serveOn(agent, {
     port: 3000,
     host: "127.0.0.1",
@@ -58,14 +82,20 @@ export async function serve(
     logger,
     retention: retentionFor(database === undefined ? data : undefined, rest.retention),
     openBackend: async ({ port }, metrics) => {
-      const opened = await openStorage(agent, { ...storage, metrics, holder: { port } });
-      folder = opened.folder;
+      opened = await openStorage(agent, { ...storage, metrics, holder: { port } });
       return opened;
     },
   });
   const { id: agentId } = [...server.agents].find(({ isDefault }) => isDefault)!;
   const running = registered(agent, server);
-  return { ...running, agentId, ...(folder !== undefined && { folder }) };
+  const { folder, backend } = opened!;
+  const { sharing } = backend;
+  return {
+    ...running,
+    agentId,
+    ...(folder !== undefined && { folder }),
+    ...(sharing && { replicas: () => sharing.replicas() }),
+  };
 }
 
 /** Several agents share one storage; a single agent has its own. */
@@ -115,8 +145,26 @@ export async function mount(
   agent: Agent | readonly Agent[],
   options: MountAgentOptions = {},
 ): Promise<Mounted> {
-  const { data, database, hostId, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, database, hostId, onFatal, source, logger, tracing: rest.tracing };
+  const {
+    data,
+    database,
+    hostId,
+    migrate,
+    onFatal,
+    source,
+    logger = defaultLogger(),
+    ...rest
+  } = options;
+  const storage = {
+    data,
+    database,
+    hostId,
+    migrate,
+    onFatal,
+    source,
+    logger,
+    tracing: rest.tracing,
+  };
   const mounted = await mountOn(agent, {
     ...rest,
     logger,

@@ -22,6 +22,7 @@ import {
 import { type ConvokeConfig, StartError } from "./config.ts";
 import { type ServeFlags, openToTheWorld } from "./start-problems.ts";
 import { didYouMean } from "../terminal/command-line.ts";
+import { isDatabaseUrl } from "../terminal/database-url.ts";
 import { createEgress } from "@convoke/egress";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { readFileSync } from "node:fs";
@@ -43,6 +44,8 @@ export interface ServeSettings {
   readonly database?: string;
   /** Identifies this machine among those that use the database. */
   readonly hostId?: string;
+  /** Whether the tables of the database are created and changed as needed. */
+  readonly migrate: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
@@ -117,6 +120,7 @@ export function readSettings(
     ...(data !== undefined && { data }),
     ...(database !== undefined && { database }),
     ...readHostId(env["CONVOKE_HOST_ID"]),
+    migrate: !(flags.noMigrate ?? readSwitch("CONVOKE_NO_MIGRATE", env["CONVOKE_NO_MIGRATE"])),
     idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
     ...(auth.length > 0 && { auth }),
     ...(publicUrl !== undefined && { publicUrl }),
@@ -136,7 +140,7 @@ export function readDatabase(
   const given = flags.database ?? (isFolder ? undefined : env["DATABASE_URL"] || undefined);
   if (given === undefined) return undefined;
   const name = flags.database === undefined ? "DATABASE_URL" : "--database";
-  if (/^postgres(?:ql)?:\/\/[^/]/.test(given) && URL.canParse(given)) return given;
+  if (isDatabaseUrl(given)) return given;
   throw new StartError(
     `${name} must be the address of a Postgres database, as in postgres://user@host/database.`,
   );

@@ -3,6 +3,7 @@ import { ModelError } from "@convoke/runtime";
 import { KeyFileError } from "@convoke/server";
 import { randomBytes } from "node:crypto";
 import { quoted } from "../terminal/command-line.ts";
+import { isDatabaseError } from "../terminal/database-url.ts";
 import type { Invocation } from "../terminal/invocation.ts";
 import { StartError } from "./config.ts";
 
@@ -17,6 +18,8 @@ export interface ServeFlags {
   readonly port?: string | undefined;
   readonly data?: string | undefined;
   readonly database?: string | undefined;
+  /** Set if the tables of the database must not be changed. */
+  readonly noMigrate?: true | undefined;
   /** How the program was started, for hints. */
   readonly started?: Invocation | undefined;
 }
@@ -56,9 +59,7 @@ export function explainStart(
 ): StartError {
   if (error instanceof StartError) return error;
   if (error instanceof DataFolderError) return new StartError(error.message);
-  if (error instanceof Error && error.name === "DatabaseError") {
-    return new StartError(`${error.message}.`);
-  }
+  if (isDatabaseError(error)) return new StartError(`${error.message}.`);
   if (error instanceof KeyFileError) return new StartError(`API keys: ${error.message}.`);
   if (error instanceof ModelError) {
     return new StartError(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);

@@ -103,7 +103,10 @@ export const EXIT = {
       "the task failed, was rejected or canceled, a check failed, or a signature is not valid",
   },
   usage: { code: 2, meaning: "the command line is invalid" },
-  noAnswer: { code: 3, meaning: "the agent could not be reached or answered with an error" },
+  noAnswer: {
+    code: 3,
+    meaning: "the agent or database could not be reached, or answered with an error",
+  },
   waiting: { code: 4, meaning: "the agent is waiting for input or authorization" },
   notStarted: { code: 5, meaning: "the server could not start" },
   interrupted: { code: 130, meaning: "you stopped the command" },

@@ -54,7 +54,7 @@ export async function readPostgresAudit(options: {
       .toReversed();
   } catch (error) {
     const { label, schema } = address;
-    if (sqlState(error) !== UNDEFINED_TABLE) throw DatabaseError.unusable(label, schema, error);
+    if (sqlState(error) !== UNDEFINED_TABLE) throw DatabaseError.unusable(address, error);
     throw new DatabaseError(`${label} has no audit log in schema ${schema}: is the address right?`);
   } finally {
     await connection.close();

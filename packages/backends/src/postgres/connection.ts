@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Client, ClientConfig, QueryArrayConfig } from "pg";
-import { ClosedError } from "./database-error.ts";
+import { ClosedError, DatabaseError } from "./database-error.ts";
 
 /** Rows are arrays, which are cheaper to create than objects. */
 export type Rows = readonly (readonly unknown[])[];
@@ -167,43 +167,57 @@ export interface DatabaseAddress {
   readonly schema: string;
   /** Host and database, for messages to people. */
   readonly label: string;
+  /** The address that an administrator would use, for command lines in messages. */
+  readonly adminUrl: string;
   readonly isPreparing: boolean;
-  readonly createClient: () => Promise<Client>;
+  /** @param queryMs how long a statement may take; 0 for any time. Default 15 s. */
+  readonly createClient: (queryMs?: number) => Promise<Client>;
 }
 
 const CONNECT_MS = 5000;
 const QUERY_MS = 15_000;
+const DEFAULT_SCHEMA = "convoke";
 
 /**
  * @param url with `schema` and `prepare=false` as parameters of ours, in addition to those of libpq
  */
 export function toAddress(url: string, schema?: string): DatabaseAddress {
   const parsed = parseUrl(url);
-  const wanted = schema ?? parsed.searchParams.get("schema") ?? "convoke";
+  const wanted = schema ?? parsed.searchParams.get("schema") ?? DEFAULT_SCHEMA;
   if (!/^[a-z_][a-z0-9_]{0,47}$/.test(wanted)) {
-    throw new Error(
+    throw new DatabaseError(
       `schema: ${JSON.stringify(wanted)} must have only a-z, 0-9 and _, and start with a letter`,
     );
   }
   const isPreparing = parsed.searchParams.get("prepare") !== "false";
-  parsed.searchParams.delete("schema");
   parsed.searchParams.delete("prepare");
+  parsed.searchParams.delete("schema");
   return {
     schema: wanted,
+    adminUrl: adminUrl(parsed, wanted),
     label: `${parsed.host === "" ? (parsed.searchParams.get("host") ?? "localhost") : parsed.host}${parsed.pathname}`,
     isPreparing,
-    createClient: () =>
+    createClient: (queryMs = QUERY_MS) =>
       createClient({
         connectionString: parsed.href,
         application_name: `convoke/${wanted}`,
+        query_timeout: queryMs,
       }),
   };
+}
+
+function adminUrl(database: URL, schema: string): string {
+  const url = new URL(database);
+  url.username = "admin";
+  url.password = "";
+  if (schema !== DEFAULT_SCHEMA) url.searchParams.set("schema", schema);
+  return url.href;
 }
 
 function parseUrl(url: string): URL {
   const parsed = URL.parse(url);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) {
-    throw new Error("url: expected an address such as postgres://user@host/database");
+    throw new DatabaseError("url: expected an address such as postgres://user@host/database");
   }
   return parsed;
 }
@@ -218,7 +232,6 @@ async function createClient(config: ClientConfig): Promise<Client> {
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: QUERY_MS,
     types: { getTypeParser },
   });
 }

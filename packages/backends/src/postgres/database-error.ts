@@ -4,17 +4,38 @@ import { StorageError } from "../storage/storage-error.ts";
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
 
-  static newer(schema: string, stored: number, known: number): DatabaseError {
+  static newer({ label, schema }: DatabaseName, stored: number, known: number): DatabaseError {
     return new DatabaseError(
-      `schema ${schema} was made by a newer version of Convoke (schema version ${stored}; this one knows ${known}): upgrade this process`,
+      `schema ${schema} of ${label} was made by a newer version of Convoke (schema version ${stored}; this one knows ${known}): upgrade this process`,
     );
   }
 
-  /** Explains why the database could not be opened. Passwords are never part of it. */
-  static unusable(label: string, schema: string, error: unknown): DatabaseError {
-    if (error instanceof DatabaseError) return error;
-    return new DatabaseError(`${label} ${reason(label, schema, error)}`, { cause: error });
+  /** Migrations are missing that this process must not apply by itself. */
+  static notMigrated(name: DatabaseName, stored: number, known: number): DatabaseError {
+    const { label, schema, adminUrl } = name;
+    const seen =
+      stored === 0
+        ? `has no tables in schema ${schema}`
+        : `has version ${stored} of schema ${schema}, and this process needs ${known}`;
+    return new DatabaseError(`${label} ${seen}: run convoke database migrate ${adminUrl}`);
   }
+
+  /** Another process or session is in the way of a migration. */
+  static busy({ label, schema }: DatabaseName, why: string): DatabaseError {
+    return new DatabaseError(`schema ${schema} of ${label} could not be migrated: ${why}`);
+  }
+
+  /** Explains why the database could not be opened. Passwords are never part of it. */
+  static unusable(name: DatabaseName, error: unknown): DatabaseError {
+    if (error instanceof DatabaseError) return error;
+    return new DatabaseError(`${name.label} ${reason(name, error)}`, { cause: error });
+  }
+}
+
+interface DatabaseName {
+  readonly label: string;
+  readonly schema: string;
+  readonly adminUrl: string;
 }
 
 const REFUSED: Readonly<Record<string, string>> = {
@@ -26,7 +47,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   ETIMEDOUT: "does not answer: is the address right, and does a firewall allow the connection?",
 };
 
-function reason(label: string, schema: string, error: unknown): string {
+function reason({ label, schema, adminUrl }: DatabaseName, error: unknown): string {
   const database = label.slice(label.lastIndexOf("/") + 1);
   switch (sqlState(error)) {
     case "28P01":
@@ -35,7 +56,7 @@ function reason(label: string, schema: string, error: unknown): string {
     case "3D000":
       return `does not exist: create it with CREATE DATABASE ${database}, or correct its name in the address`;
     case "42501":
-      return `does not allow this user to create or use schema ${schema}: grant CREATE on database ${database}, or let an administrator open it once`;
+      return `does not allow this user to create or use the tables of schema ${schema}: run convoke database migrate ${adminUrl} --grant <this user>`;
     case "53300":
       return "has no free connections: raise max_connections, or run fewer processes (each needs up to 8)";
     case undefined:

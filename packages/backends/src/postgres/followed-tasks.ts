@@ -1,3 +1,4 @@
+import type { Metrics } from "@convoke/protocol";
 import { type Seq, Watchers } from "@convoke/engine";
 import type { Hints } from "./hints.ts";
 import type { Reader } from "./reader.ts";
@@ -18,6 +19,7 @@ interface Parts {
   readonly isWriting: (taskId: string) => boolean;
   /** The end of the log as far as this process knows. */
   readonly headOf: (taskId: string) => Seq | undefined;
+  readonly metrics: Metrics | undefined;
 }
 
 const HEADS = `
@@ -82,13 +84,21 @@ export class FollowedTasks {
     for (const taskId of taskIds) this.#followed.set(taskId, Date.now() + REMEMBER_MS);
   }
 
-  /** Another process has committed. */
-  hear(heads: readonly (readonly [taskId: string, head: Seq])[]): void {
+  /** Another process has committed. Returns how many of the heads are news. */
+  hear(heads: readonly (readonly [taskId: string, head: Seq])[]): number {
+    let news = 0;
     for (const [taskId, head] of heads) {
       if (head <= (this.#heads.get(taskId) ?? Infinity) || this.#parts.isWriting(taskId)) continue;
+      news += 1;
       this.#heads.set(taskId, head);
       this.#watchers.wake(taskId, head);
     }
+    return news;
+  }
+
+  /** The watched tasks that other processes may write. */
+  foreign(): readonly string[] {
+    return [...this.#counts.keys()].filter((taskId) => !this.#parts.isOwn(taskId));
   }
 
   close(): void {
@@ -108,13 +118,14 @@ export class FollowedTasks {
   }
 
   async #look(): Promise<void> {
-    const taskIds = [...this.#counts.keys()].filter((taskId) => !this.#parts.isOwn(taskId));
+    const taskIds = this.foreign();
     if (taskIds.length === 0 || this.#isLooking) return;
     this.#isLooking = true;
     // A database that does not answer is found by others; the next look may succeed.
     const rows = await this.#parts.reader.rows(HEADS, [taskIds.map(toText)]).catch(() => []);
     this.#isLooking = false;
-    this.hear(rows.map(([taskId, head]) => [fromText(taskId as string), head as Seq]));
+    const news = this.hear(rows.map(([taskId, head]) => [fromText(taskId as string), head as Seq]));
+    if (news > 0) this.#parts.metrics?.count("hintsMissed", [], news);
   }
 
   #sayLater(taskId: string): void {

@@ -8,6 +8,17 @@ export type { StoredAuditEntry } from "./audit-store.ts";
 export { openPostgresStores } from "./server-stores.ts";
 export type { ServerStores } from "./server-stores.ts";
 
+// Without a server
+export {
+  CONNECTIONS_PER_SERVER,
+  type DatabaseFacts,
+  type Standby,
+  inspectDatabase,
+  readDatabaseSummary,
+} from "./database-facts.ts";
+export { type MigrateOptions, type SchemaVersion, migrateDatabase } from "./migrations.ts";
+export { readReplicas } from "./replica-list.ts";
+
 // What can go wrong
 export { DatabaseError } from "./database-error.ts";
 export { StorageError } from "../storage/storage-error.ts";

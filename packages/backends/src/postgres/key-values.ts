@@ -1,8 +1,7 @@
 import { type KeyValueStore, type KeyedValue, NO_VALUE, type StoredValue } from "@convoke/protocol";
-import { Connection, type Rows, toAddress } from "./connection.ts";
-import { DatabaseError } from "./database-error.ts";
+import type { Rows } from "./connection.ts";
+import { connectPrepared } from "./migrations.ts";
 import { Reader } from "./reader.ts";
-import { migrate } from "./schema.ts";
 import { fromText, toText } from "./text.ts";
 
 /** How often to look whether watched collections have changed: twice in the second that is promised. */
@@ -145,14 +144,7 @@ export interface OpenedValues extends AsyncDisposable {
  * await values.open("api-keys").list();
  */
 export async function openPostgresValues({ url }: { readonly url: string }): Promise<OpenedValues> {
-  const address = toAddress(url);
-  const connection = new Connection(address);
-  try {
-    await migrate(connection, address.schema);
-  } catch (error) {
-    await connection.close();
-    throw DatabaseError.unusable(address.label, address.schema, error);
-  }
+  const connection = await connectPrepared(url);
   const values = new PostgresValues(new Reader([connection]));
   return {
     open: values.open,

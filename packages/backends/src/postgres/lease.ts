@@ -122,6 +122,11 @@ export class Lease {
     return this.#replica;
   }
 
+  /** How long ago the last renewal was sent. */
+  get ageMs(): number {
+    return LeaseTimes.now() - (this.#times.heldUntil - this.#leaseMs);
+  }
+
   /** Whether no other process can have claimed tasks of this one. */
   get isHeld(): boolean {
     return LeaseTimes.now() < this.#times.heldUntil;

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Metrics } from "@convoke/protocol";
 import type {
@@ -16,10 +17,11 @@ import { FollowedTasks } from "./followed-tasks.ts";
 import { type HintBus, Hints, NotifyBus } from "./hints.ts";
 import { PostgresValues } from "./key-values.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
+import { prepareSchema } from "./migrations.ts";
 import { PostgresPushStore } from "./push-store.ts";
 import { PostgresTaskIndex, Reader } from "./reader.ts";
 import { PostgresRetentionStore } from "./retention-store.ts";
-import { migrate } from "./schema.ts";
+import { MIGRATIONS, type Migration } from "./schema.ts";
 import { PostgresSharing } from "./sharing.ts";
 import { StepWriter } from "./step-writer.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -48,16 +50,26 @@ export interface PostgresBackendOptions {
   readonly leaseMs?: number;
 
   /**
+   * Whether missing tables are created and missing migrations applied. Default true. If false, a
+   * database that lacks some is refused, for users who may not change tables: an administrator runs
+   * `convoke database migrate` instead.
+   */
+  readonly migrate?: boolean | undefined;
+
+  /**
    * Identifies this machine: the tasks of local agents are continued only by processes with the same
    * id. Up to 255 printable ASCII characters. Default: its host name, which is a new one for each
    * container.
    */
   readonly host?: string;
 
-  /** The name and version of this program in the list of processes. Default `convoke`. */
+  /** The name and version of this program in the list of processes. Default: those of this package. */
   readonly software?: string;
 
-  /** Receives how long commits take, and how many steps share one. Default: nothing is measured. */
+  /**
+   * Receives how long commits take and how many steps share one, the age of the lease, and what other
+   * processes cause. Default: nothing is measured.
+   */
   readonly metrics?: Metrics | undefined;
 
   /**
@@ -90,17 +102,19 @@ export interface ReplacedParts {
   readonly openBus: (address: DatabaseAddress) => HintBus;
   /** How long the first page of a list waits for other processes. Default 100 ms. */
   readonly settleMs?: number;
+  /** The migrations that this process knows. Default: all. */
+  readonly migrations?: readonly Migration[];
 }
 
-/** For tests that stop the lease of a process, or lose hints. */
+/** For tests that stop the lease of a process, lose hints, or know other migrations. */
 export async function openWithParts(
   options: PostgresBackendOptions,
-  { startKeeper, openBus, settleMs = 100 }: ReplacedParts,
+  { startKeeper, openBus, settleMs = 100, migrations = MIGRATIONS }: ReplacedParts,
 ): Promise<Backend> {
   const { url, durability = "power", leaseMs = 3000, host = hostname(), metrics } = options;
-  const { software = "convoke", onFatal = () => {} } = options;
+  const { software = ownSoftware(), migrate = true, onFatal = () => {} } = options;
   const address = toAddress(url, options.schema);
-  const { schema, label } = address;
+  const { schema } = address;
   const settings = durability === "process" ? ["SET synchronous_commit = off"] : [];
   const writers = [1, 2].map(() => new Connection({ ...address, settings }));
   let lease: Lease | undefined;
@@ -110,20 +124,29 @@ export async function openWithParts(
     );
   }
   try {
-    await migrate(writers[0]!, schema);
+    await prepareSchema(writers[0]!, address, { migrate, migrations });
     lease = new Lease({ url, schema, leaseMs, host, software }, startKeeper, onFatal);
     await lease.registered;
     const readers = [1, 2].map(() => new Connection(address));
     const bus = openBus(address);
-    return new PostgresBackend({ writers, readers, lease, bus, host, settleMs, metrics });
+    const parts = { schema, writers, readers, lease, bus, host, settleMs, metrics };
+    return new PostgresBackend(parts);
   } catch (error) {
     await lease?.close();
     await Promise.all(writers.map((connection) => connection.close()));
-    throw DatabaseError.unusable(label, schema, error);
+    throw DatabaseError.unusable(address, error);
   }
 }
 
+/** Works from `src` and from `dist`, which have the same depth. A bundle has no such file. */
+function ownSoftware(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  if (!existsSync(file)) return "convoke";
+  return `convoke ${(JSON.parse(readFileSync(file, "utf8")) as { version: string }).version}`;
+}
+
 interface Parts {
+  readonly schema: string;
   readonly writers: readonly Connection[];
   readonly readers: readonly Connection[];
   readonly lease: Lease;
@@ -148,9 +171,10 @@ class PostgresBackend implements Backend {
   readonly #values: PostgresValues;
   readonly #lease: Lease;
   readonly #bus: HintBus;
+  readonly #endMetrics: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor({ writers, readers, lease, bus, host, settleMs, metrics }: Parts) {
+  constructor({ schema, writers, readers, lease, bus, host, settleMs, metrics }: Parts) {
     this.#connections = [...writers, ...readers];
     this.#lease = lease;
     this.#bus = bus;
@@ -185,6 +209,12 @@ class PostgresBackend implements Backend {
       isOwn: (taskId) => this.sharing.isOwn(taskId),
       isWriting: (taskId) => writes.hasWrite(taskId),
       headOf: (taskId) => steps.headOf(taskId),
+      metrics,
+    });
+    this.#endMetrics = metrics?.collect((add) => {
+      add("leaseAge", lease.ageMs / 1000, [schema]);
+      add("mailboxEntries", this.sharing.mailboxEntries);
+      add("followedTasks", this.#followed.foreign().length);
     });
     this.tasks = new PostgresTaskIndex(reader);
     this.pushes = new PostgresPushStore(reader, writes);
@@ -215,6 +245,7 @@ class PostgresBackend implements Backend {
 
   /** The lease ends last but one: until then no other process takes the tasks. */
   async #close(): Promise<void> {
+    this.#endMetrics?.();
     await this.#writes.close();
     this.#followed.close();
     this.#values.close();

@@ -1,12 +1,21 @@
 import { TASK_STATES, type TaskState } from "@convoke/protocol";
 import type { PushState } from "@convoke/engine";
-import type { Connection, Rows } from "./connection.ts";
-import { DatabaseError } from "./database-error.ts";
+
+/**
+ * A change of the schema. A text is executed in one transaction. An index of a table that may be large
+ * is built beside, while others write: `on` is what follows `ON`. What older programs cannot work with
+ * has `minSoftware`, the number of migrations that a program must know from then on.
+ */
+export type Migration =
+  | string
+  | { readonly index: string; readonly on: string }
+  | { readonly sql: string; readonly minSoftware: number };
 
 /**
  * The schema as an ordered list of migrations. A released migration is never edited: a change is a
  * new migration at the end. Processes of two versions use the same database during an upgrade, so a
- * migration only adds: a table, a nullable column, an index. `@.` stands for the schema.
+ * migration only adds: a table, a nullable column, an index. What it replaces is removed one release
+ * later, by a migration with `minSoftware`. `@.` stands for the schema.
  *
  * - `segment` has one row per task and commit, with the events as one text. Its primary key is what
  *   keeps two processes from writing to the same place of a log. The head of a task is the end of
@@ -34,7 +43,7 @@ import { DatabaseError } from "./database-error.ts";
  *   crash of the database it may begin anew.
  * - `registry.version` changes with the entry, so that a change of an older one is not stored.
  */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly Migration[] = [
   `
   CREATE TABLE @.replica (
     n int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -219,46 +228,4 @@ export function pushStateNumber(state: PushState): number {
 
 export function pushStateAt(number: number): PushState {
   return PUSH_STATES[number]!;
-}
-
-/** Processes that migrate at the same time wait for each other; the second finds nothing to do. */
-const LOCK = "SELECT pg_advisory_xact_lock(hashtext('convoke.migrate'), hashtext($1))";
-
-/** Creates the schema, or applies its missing migrations. Rejects if a newer version made it. */
-export async function migrate(connection: Connection, schema: string): Promise<void> {
-  const stored = await storedVersion((...query) => connection.rows(...query), schema);
-  if (stored > MIGRATIONS.length) throw DatabaseError.newer(schema, stored, MIGRATIONS.length);
-  if (stored === MIGRATIONS.length) return;
-  await connection.transaction(async (run) => {
-    await run("SET LOCAL lock_timeout = '10s'");
-    await run(LOCK, [schema]);
-    const version = await storedVersion(run, schema);
-    if (version === 0) {
-      await run("CREATE SCHEMA IF NOT EXISTS @");
-      await run("CREATE TABLE @.meta (key text PRIMARY KEY, value text NOT NULL)");
-    }
-    for (const step of MIGRATIONS.slice(version)) await run(step);
-    if (version < MIGRATIONS.length) await run(SET_VERSION, [String(MIGRATIONS.length)]);
-  });
-}
-
-const SET_VERSION = `
-  INSERT INTO @.meta (key, value) VALUES ('schema_version', $1)
-  ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
-
-/**
- * The version of the stored schema; 0 if there is none. The table is looked up in the catalog, because
- * `to_regclass` may remember that it did not exist before the lock was waited for.
- */
-async function storedVersion(
-  run: (text: string, values?: readonly unknown[]) => Promise<Rows>,
-  schema: string,
-): Promise<number> {
-  const found = await run(
-    "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'meta'",
-    [schema],
-  );
-  if (found.length === 0) return 0;
-  const [row] = await run("SELECT value FROM @.meta WHERE key = 'schema_version'");
-  return Number(row?.[0] ?? 0);
 }

@@ -1,11 +1,9 @@
 import { hostname } from "node:os";
 import type { AuditStore, RateStore, RegistryStore } from "@convoke/engine";
 import { PostgresAuditStore } from "./audit-store.ts";
-import { Connection, toAddress } from "./connection.ts";
-import { DatabaseError } from "./database-error.ts";
+import { connectPrepared } from "./migrations.ts";
 import { PostgresRateStore } from "./rate-store.ts";
 import { PostgresRegistryStore } from "./registry-store.ts";
-import { migrate } from "./schema.ts";
 
 /** What the servers on one database share in addition to their tasks. */
 export interface ServerStores {
@@ -31,14 +29,7 @@ export async function openPostgresStores({
   /** The id of this machine in audit entries. Default: its host name. */
   readonly host?: string;
 }): Promise<ServerStores> {
-  const address = toAddress(url);
-  const connection = new Connection(address);
-  try {
-    await migrate(connection, address.schema);
-  } catch (error) {
-    await connection.close();
-    throw DatabaseError.unusable(address.label, address.schema, error);
-  }
+  const connection = await connectPrepared(url);
   const rates = new PostgresRateStore(connection);
   const audit = new PostgresAuditStore(connection, host);
   return {

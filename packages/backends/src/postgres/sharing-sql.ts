@@ -86,8 +86,9 @@ export const MAILBOX = `
 
 /** Starts from the mailbox, which is nearly empty. */
 export const MAILBOX_OF = `
-  SELECT DISTINCT t.task_id FROM @.mailbox b
-  CROSS JOIN LATERAL (SELECT task_id FROM @.task WHERE n = b.task AND run_by = $1 LIMIT 1) t`;
+  SELECT t.task_id, count(*) FROM @.mailbox b
+  CROSS JOIN LATERAL (SELECT task_id FROM @.task WHERE n = b.task AND run_by = $1 LIMIT 1) t
+  GROUP BY t.task_id`;
 
 /** Which of these tasks another process works on. */
 export const LOST = `

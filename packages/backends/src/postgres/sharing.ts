@@ -66,6 +66,7 @@ export class PostgresSharing implements Sharing {
   readonly #looks: NodeJS.Timeout;
   /** Whether the answer to a claim was lost. */
   #isUnsure = false;
+  #mailboxEntries = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -79,6 +80,11 @@ export class PostgresSharing implements Sharing {
 
   isHeld(since = performance.now()): boolean {
     return this.#parts.lease.isHeldSince(since);
+  }
+
+  /** How many entries there were for tasks of this process at the last look. */
+  get mailboxEntries(): number {
+    return this.#mailboxEntries;
   }
 
   /** Whether this process works on the task. */
@@ -208,16 +214,7 @@ export class PostgresSharing implements Sharing {
   }
 
   async replicas(): Promise<readonly Replica[]> {
-    const rows = (await this.#parts.reader.rows(REPLICAS)) as readonly ReplicaRow[];
-    return rows.map(([n, host, software, startedAt, leaseMs, running]) => ({
-      id: String(n),
-      host,
-      software,
-      startedAt,
-      leaseMs,
-      running,
-      isSelf: n === this.#parts.lease.replica,
-    }));
+    return toReplicas(await this.#parts.reader.rows(REPLICAS), this.#parts.lease.replica);
   }
 
   values(collection: string): KeyValueStore {
@@ -283,6 +280,7 @@ export class PostgresSharing implements Sharing {
     if (this.#onMailbox.size === 0) return;
     const { reader, lease } = this.#parts;
     const rows = await reader.rows(MAILBOX_OF, [lease.replica]).catch(() => []);
+    this.#mailboxEntries = rows.reduce((sum, [, count]) => sum + Number(count), 0);
     const taskIds = rows.map(([taskId]) => fromText(taskId as string));
     if (taskIds.length > 0) for (const read of this.#onMailbox) read(taskIds);
   }
@@ -326,6 +324,21 @@ type ReplicaRow = readonly [
   leaseMs: number,
   running: number,
 ];
+
+/** The result of `REPLICAS`. @param self the number of this process, if it is one of them */
+export function toReplicas(rows: Rows, self?: number): readonly Replica[] {
+  return (rows as readonly ReplicaRow[]).map(
+    ([n, host, software, startedAt, leaseMs, running]) => ({
+      id: String(n),
+      host,
+      software,
+      startedAt,
+      leaseMs,
+      running,
+      isSelf: n === self,
+    }),
+  );
+}
 
 /** The same message was posted or sent at the same time, so nothing was written. */
 function isTaken(error: unknown): boolean {

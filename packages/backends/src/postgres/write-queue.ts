@@ -175,7 +175,10 @@ export class WriteQueue {
     for (const [index, { resolve, reject }] of pending.entries()) {
       const result = results[index]!;
       if (result instanceof Error) reject(result);
-      else resolve(result);
+      else {
+        if (result.kind === "stale") metrics?.count("staleCommits");
+        resolve(result);
+      }
     }
   }
 }

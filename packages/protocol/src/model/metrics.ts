@@ -98,6 +98,32 @@ export const METRICS = {
     name: "convoke_storage_failures_total",
     help: "Calls of the storage that failed.",
   },
+  staleCommits: {
+    kind: "counter",
+    name: "convoke_stale_commits_total",
+    help: "Writes that a shared database refused because another process has the task.",
+  },
+  leaseAge: {
+    kind: "gauge",
+    name: "convoke_lease_age_seconds",
+    help: "How long ago this process renewed its lease in a shared database; others may take its tasks over at 3.",
+    labels: ["schema"],
+  },
+  mailboxEntries: {
+    kind: "gauge",
+    name: "convoke_mailbox_entries",
+    help: "Messages and cancels of other processes that wait for this one, at its last look a second ago.",
+  },
+  followedTasks: {
+    kind: "gauge",
+    name: "convoke_followed_tasks",
+    help: "Tasks of other processes that are followed here.",
+  },
+  hintsMissed: {
+    kind: "counter",
+    name: "convoke_hints_missed_total",
+    help: "Commits to followed tasks that were found by looking, because no notification came before.",
+  },
   pushPending: {
     kind: "gauge",
     name: "convoke_push_pending",

@@ -42,6 +42,11 @@ export interface DataOptions {
    */
   readonly hostId?: string | undefined;
   /**
+   * Whether missing tables of the database are created and missing migrations applied. Default true.
+   * If false, a database that lacks some is refused: an administrator runs `convoke database migrate`.
+   */
+  readonly migrate?: boolean | undefined;
+  /**
    * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
    * deleted. The process should exit with the error. Default: it is logged.
    */
@@ -89,10 +94,20 @@ async function openOwnStorage(
   agent: Agent,
   options: AgentDataOptions & Pick<SqliteOptions, "onFatal">,
 ): Promise<AgentData> {
-  const { data, database, hostId, logger, metrics, holder = {}, source, onFatal } = options;
+  const {
+    data,
+    database,
+    hostId,
+    migrate,
+    logger,
+    metrics,
+    holder = {},
+    source,
+    onFatal,
+  } = options;
   if (database !== undefined) {
     const folder = await processFolder(data);
-    const backend = await openDatabase(database, { hostId, onFatal, metrics });
+    const backend = await openDatabase(database, { hostId, migrate, onFatal, metrics });
     return { backend, key: agentKey(agent), ...(folder !== undefined && { folder }) };
   }
   if (data === "memory") return { backend: await openMemory(), key: agentKey(agent) };
@@ -118,11 +133,11 @@ export interface HostData {
 
 /** Opens the storage of several agents, by default `.convoke/host` in the current folder. */
 export async function openHostData(options: Omit<AgentDataOptions, "source">): Promise<HostData> {
-  const { data, database, hostId, logger, metrics, holder = {} } = options;
+  const { data, database, hostId, migrate, logger, metrics, holder = {} } = options;
   const onFatal = options.onFatal ?? logFatal(logger);
   const folder = await processFolder(database === undefined ? (data ?? HOST_FOLDER) : data);
   const backend = await (database !== undefined
-    ? openDatabase(database, { hostId, onFatal, metrics })
+    ? openDatabase(database, { hostId, migrate, onFatal, metrics })
     : folder === undefined
       ? openMemory()
       : openSqlite(folder, { holder, onFatal, metrics }));
@@ -157,16 +172,22 @@ function logFatal(logger: Logger): (error: Error) => void {
 /** Gives an agent its environment. */
 async function prepareAgent(
   agent: Agent,
-  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | "database" | "hostId"> & {
+  facts: Pick<
+    AgentDataOptions,
+    "logger" | "metrics" | "tracing" | "database" | "hostId" | "migrate"
+  > & {
     readonly id: string;
     readonly backend: Backend;
     readonly folder: string | undefined;
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
-  const { id, folder, database, hostId, logger, metrics, tracing, onFatal } = facts;
+  const { id, folder, database, hostId, migrate, logger, metrics, tracing, onFatal } = facts;
   const { sharing } = facts.backend;
-  const place = { data: folder ?? "memory", ...(database !== undefined && { database, hostId }) };
+  const place = {
+    data: folder ?? "memory",
+    ...(database !== undefined && { database, hostId, migrate }),
+  };
   agent.prepare?.({
     id: `${id}/${database === undefined ? await instanceId(folder) : databaseId(database)}`,
     logger,
@@ -216,7 +237,7 @@ async function openSqlite(folder: string, options: SqliteOptions): Promise<Backe
 
 async function openDatabase(
   url: string,
-  { hostId, ...options }: Omit<SqliteOptions, "holder"> & Pick<DataOptions, "hostId">,
+  { hostId, ...options }: Omit<SqliteOptions, "holder"> & Pick<DataOptions, "hostId" | "migrate">,
 ): Promise<Backend> {
   const { openPostgresBackend } = await import("@convoke/backends/postgres");
   return openPostgresBackend({ url, ...options, ...(hostId !== undefined && { host: hostId }) });
