@@ -75,7 +75,7 @@ export async function runServer(request: ServeRequest): Promise<void> {
     program: io.started.program,
     isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
-    tasks: await taskLines(server, settings.database),
+    tasks: isReload ? "" : await taskLines(server, settings.database),
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
   io.stdout(isReload ? reloaded(server) : banner(facts));

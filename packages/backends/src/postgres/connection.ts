@@ -210,6 +210,8 @@ function adminUrl(database: URL, schema: string): string {
   const url = new URL(database);
   url.username = "admin";
   url.password = "";
+  url.searchParams.delete("user");
+  url.searchParams.delete("password");
   if (schema !== DEFAULT_SCHEMA) url.searchParams.set("schema", schema);
   return url.href;
 }

@@ -57,6 +57,8 @@ function reason({ label, schema, adminUrl }: DatabaseName, error: unknown): stri
       return `does not exist: create it with CREATE DATABASE ${database}, or correct its name in the address`;
     case "42501":
       return `does not allow this user to create or use the tables of schema ${schema}: run convoke database migrate ${adminUrl} --grant <this user>`;
+    case "25006":
+      return "accepts no writes: is it a standby? Use the address of the primary server";
     case "53300":
       return "has no free connections: raise max_connections, or run fewer processes (each needs up to 8)";
     case undefined:

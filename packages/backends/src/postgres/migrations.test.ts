@@ -132,6 +132,10 @@ test("a process that must not migrate names the command that does", async () => 
   await expect(openPostgresBackend({ url, migrate: false })).rejects.toThrow(
     `localhost/postgres has no tables in schema ${schemaIn(url)}: ${command}`,
   );
+  const withPassword = `${url.replace("convoke@", "convoke:secret@")}&password=secret`;
+  await expect(openPostgresBackend({ url: withPassword, migrate: false })).rejects.toThrow(
+    /^(?!.*secret).*database migrate/,
+  );
   await (await openPostgresBackend({ url })).close();
   await (await openPostgresBackend({ url, migrate: false })).close();
   await expect(openWith(url, [ADDED_COLUMN], { migrate: false })).rejects.toThrow(
@@ -156,6 +160,19 @@ test("a user who may not create tables is told the command, and can use a schema
   const backend = await openPostgresBackend({ url: theirs });
   expect(await backend.tasks.newest({ limit: 1 })).toEqual([]);
   await backend.close();
+});
+
+test("a database that accepts no writes, such as a standby, is named", async () => {
+  const url = await address();
+  const admin = await anAdministrator(url);
+  const role = schemaIn(url);
+  await admin.query(
+    `CREATE ROLE ${role} SUPERUSER LOGIN; ALTER ROLE ${role} SET default_transaction_read_only = on`,
+  );
+
+  await expect(
+    openPostgresBackend({ url: url.replace("//convoke@", `//${role}@`) }),
+  ).rejects.toThrow("localhost/postgres accepts no writes: is it a standby?");
 });
 
 test.each([
