@@ -10,7 +10,7 @@ import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from
 import { type ServeFlags, explainFatal, explainStart } from "./start-problems.ts";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { agentKey } from "@convoke/engine";
+import { type Logger, agentKey } from "@convoke/engine";
 import { HOST_FOLDER, defaultFolderOf } from "@convoke/runtime/agent-data";
 import { quoted } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
@@ -30,6 +30,18 @@ export interface ServeRequest {
   readonly io: CommandIo;
   /** Set if this server may replace another one. */
   readonly handover?: Handover;
+  /** Set if this is one of several servers on the same port. */
+  readonly worker?: WorkerRole;
+}
+
+/** What a server does that shares its port with others. */
+interface WorkerRole {
+  /** Its number, from 1. */
+  readonly number: number;
+  /** How many there are. */
+  readonly count: number;
+  /** Receives the start message, which is printed once for all of them. */
+  readonly ready: (banner: string) => void;
 }
 
 /** How a server takes over from one that runs an older version of the agent. */
@@ -43,12 +55,11 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { files, processes = [], port, data, database, io, handover } = request;
+  const { files, processes = [], io, handover, worker } = request;
   loadEnvFile();
-  const command = handover === undefined ? "serve" : "dev";
-  const flags = { command, files, processes, port, data, database, started: io.started } as const;
+  const flags = toFlags(request);
   const config = await loadConfig(request.config);
-  const settings = readSettings(flags, io.env, config);
+  const settings = forWorker(readSettings(flags, io.env, config), worker);
   const open = (): Promise<AgentCatalog | undefined> =>
     openCatalog({ config, files, processes, data: settings.data });
   let catalog = await open();
@@ -67,16 +78,38 @@ export async function runServer(request: ServeRequest): Promise<void> {
     isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
     database: settings.database,
+    workers: worker?.count,
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
-  io.stdout(isReload ? reloaded(server) : banner(facts));
+  const print = worker?.ready ?? io.stdout;
+  print(isReload ? reloaded(server) : banner(facts));
   for (const { id, folder } of left) {
     io.stdout(`
 The tasks that ${id} had as the only agent are in ${folder}. To serve all agents with these
 tasks, stop this server and start it with --data ${quoted(folder)}
 `);
   }
-  await stopOnSignal(server, { ...settings, isQuiet: handover !== undefined }, io);
+  const isQuiet = handover !== undefined || worker !== undefined;
+  await stopOnSignal(server, { ...settings, isQuiet }, io);
+}
+
+/** What the user gave on the command line, for settings and hints. */
+export function toFlags(request: ServeRequest): ServeFlags {
+  const { files, processes = [], port, data, database, io, handover } = request;
+  const command = handover === undefined ? "serve" : "dev";
+  return { command, files, processes, port, data, database, started: io.started };
+}
+
+/** Workers share the port, but a folder belongs to one process. */
+function forWorker<Settings extends ServeSettings>(
+  settings: Settings,
+  worker: WorkerRole | undefined,
+): Settings & { readonly reusePort?: boolean } {
+  if (worker === undefined) return settings;
+  const { data } = settings;
+  const hasFolder = data !== undefined && data !== "memory";
+  const own = hasFolder && { data: join(data, `worker-${worker.number}`) };
+  return { ...settings, ...own, reusePort: true };
 }
 
 /** Resolves when the server was stopped by a signal. Unless it is quiet, it says that it stops. */
@@ -95,7 +128,7 @@ export async function stopOnSignal(
 const SILENT_MS = 200;
 
 /** Tells a person at a terminal why the server does not stop at once. Call the result when it has. */
-function announceStop(drainMs: number, io: CommandIo): () => void {
+export function announceStop(drainMs: number, io: CommandIo): () => void {
   if (!io.isTTY.stderr) return () => undefined;
   const seconds = Math.ceil(drainMs / 1000);
   const timer = setTimeout(() => {
@@ -111,7 +144,7 @@ interface Start {
   readonly agent: Agent | readonly Agent[];
   /** The catalogue of several agents. */
   readonly catalog?: AgentCatalog | undefined;
-  readonly settings: ServeSettings & ServerConfig;
+  readonly settings: ServeSettings & ServerConfig & { readonly reusePort?: boolean };
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }
@@ -124,8 +157,7 @@ export async function startServer({
   flags,
   io,
 }: Start): Promise<AgentServer> {
-  const { logLevel, logFormat, drainMs: _, ...options } = settings;
-  const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
+  const { logLevel: _, logFormat: _format, drainMs: _drain, ...options } = settings;
   const { files: [file] = [], command } = flags;
   const isOne = !Array.isArray(agent) && file !== undefined;
   try {
@@ -134,7 +166,7 @@ export async function startServer({
       ...(catalog && { manageAgents: (agents, log) => catalog.manage(agents, log) }),
       // The file of the coding agent is a workspace, which is not what identifies it.
       ...(isOne && command !== "code" && { source: resolve(file) }),
-      logger: createLogger({ level: logLevel, isForPeople }, io.stderr),
+      logger: loggerFor(settings, io),
       onFatal: (error) => {
         io.stderr(`${explainFatal(error)}\n`);
         process.exit(1);
@@ -143,6 +175,15 @@ export async function startServer({
   } catch (error) {
     throw explainStart(error, settings, flags);
   }
+}
+
+/** The log of the operator, as its settings say. */
+export function loggerFor(
+  { logLevel, logFormat }: Pick<ServeSettings, "logLevel" | "logFormat">,
+  io: CommandIo,
+): Logger {
+  const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
+  return createLogger({ level: logLevel, isForPeople }, io.stderr);
 }
 
 /** Data folders that agents used alone, if they share a folder now for the first time. */
@@ -184,9 +225,10 @@ function banner(facts: {
   readonly isDemo: boolean;
   readonly isSeveral: boolean;
   readonly database: string | undefined;
+  readonly workers: number | undefined;
   readonly needsToken: boolean;
 }): string {
-  const { server, program, isDemo, isSeveral, database, needsToken } = facts;
+  const { server, program, isDemo, isSeveral, database, workers, needsToken } = facts;
   const { url, folder, recovered } = server;
   const base = url.replace(/\/$/, "");
   const path = folder === undefined ? undefined : fromHere(folder);
@@ -197,6 +239,7 @@ function banner(facts: {
   const tries = isDemo
     ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
     : ['stream URL "Hello"', "tasks URL"];
+  const shared = workers === undefined ? "" : `  Workers  ${workers} processes on this port\n`;
   const { others, ...own } = recovered;
   const earlier = Object.entries(own).filter(([, count]) => count > 0);
   const told = earlier.map(([fate, count]) => `${count} ${fate}`).join(", ");
@@ -212,7 +255,7 @@ function banner(facts: {
   return `${readyLine(server)}
 
 ${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}  Tasks    ${where}
-${left}${foreign.join("")}
+${shared}${left}${foreign.join("")}
 Try in another terminal:
 
 ${tries.map((line) => `  ${token}${program} ${line.replace("URL", tried)}`).join("\n")}

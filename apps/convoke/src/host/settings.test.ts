@@ -1,6 +1,6 @@
 import { apiKeys } from "@convoke/server";
 import { expect, test } from "vitest";
-import { readSettings } from "./settings.ts";
+import { readSettings, readWorkers } from "./settings.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -92,6 +92,21 @@ test("every way to authenticate that the environment names is one of the server"
     ["oidc", "jwt"],
     ["bearer"],
   ]);
+});
+
+test("workers come from the flag or the environment, and need a database", () => {
+  const database = "postgres://convoke@db/convoke";
+  const env = { CONVOKE_WORKERS: "3", DATABASE_URL: database };
+
+  expect(readWorkers({}, {})).toBe(1);
+  expect(readWorkers({ workers: "1" }, {})).toBe(1);
+  expect(readWorkers({}, env)).toBe(3);
+  expect(readWorkers({ workers: "4" }, env)).toBe(4);
+  expect(() => readWorkers({ workers: "2" }, {})).toThrow("--workers needs a database");
+  expect(() => readWorkers({ workers: "2", data: "tasks" }, env)).toThrow("set --database");
+  expect(() => readWorkers({ workers: "many", database }, {})).toThrow(
+    '--workers must be a whole number above 0, not "many".',
+  );
 });
 
 test("the environment takes precedence over the configuration", () => {

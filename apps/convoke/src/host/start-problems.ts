@@ -17,6 +17,7 @@ export interface ServeFlags {
   readonly port?: string | undefined;
   readonly data?: string | undefined;
   readonly database?: string | undefined;
+  readonly workers?: string | undefined;
   /** How the program was started, for hints. */
   readonly started?: Invocation | undefined;
 }
@@ -71,6 +72,10 @@ export function explainStart(
     case "EACCES":
       return new StartError(
         `You are not allowed to listen on port ${port}. Try: ${startLine(flags, { port: 3000 })}`,
+      );
+    case "ENOTSUP":
+      return new StartError(
+        "--workers needs a system on which processes can share a port, such as Linux. Start servers on ports of their own instead, behind a load balancer.",
       );
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
