@@ -10,6 +10,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PUBLIC_URL: "The public address of the server, for its card",
   CONVOKE_DATA: 'The folder for tasks, or "memory" (.convoke/<agent id>)',
   DATABASE_URL: "A Postgres database for tasks, which any number of servers share",
+  NATS_URL: "NATS servers that carry what these servers send each other, separated by commas",
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_API_KEYS: "File with the API keys of callers; create one with convoke keys create",
   CONVOKE_JWT_ISSUER: "URL of the issuer whose tokens callers may send (OpenID Connect)",
@@ -59,6 +60,11 @@ export const SERVE_OPTIONS: Command["options"] = {
     type: "string",
     value: "<address>",
     help: "A Postgres database for tasks, which any number of servers share (DATABASE_URL)",
+  },
+  nats: {
+    type: "string",
+    value: "<address>",
+    help: "NATS for faster streams between servers on one database (NATS_URL)",
   },
   config: {
     type: "string",
@@ -128,6 +134,7 @@ export function readServeOptions({ io, text }: CommandContext): Omit<ServeReques
     port: text("port"),
     data: text("data"),
     database: text("database"),
+    nats: text("nats"),
     config: text("config"),
     io,
   };

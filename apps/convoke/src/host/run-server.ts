@@ -25,6 +25,8 @@ export interface ServeRequest {
   readonly data: string | undefined;
   /** The address of a database that holds the tasks. */
   readonly database: string | undefined;
+  /** The addresses of NATS servers, if the tasks are in a database. */
+  readonly nats: string | undefined;
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
@@ -95,9 +97,9 @@ tasks, stop this server and start it with --data ${quoted(folder)}
 
 /** What the user gave on the command line, for settings and hints. */
 export function toFlags(request: ServeRequest): ServeFlags {
-  const { files, processes = [], port, data, database, io, handover } = request;
+  const { files, processes = [], port, data, database, nats, io, handover } = request;
   const command = handover === undefined ? "serve" : "dev";
-  return { command, files, processes, port, data, database, started: io.started };
+  return { command, files, processes, port, data, database, nats, started: io.started };
 }
 
 /** Workers share the port, but a folder belongs to one process. */

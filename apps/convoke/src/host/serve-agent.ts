@@ -17,7 +17,7 @@ import {
 } from "@convoke/server";
 import { type LogLevel, type Logger, createJsonLogger, createTextLogger } from "@convoke/engine";
 
-type StorageOptions = Pick<AgentDataOptions, "data" | "database" | "onFatal" | "source">;
+type StorageOptions = Pick<AgentDataOptions, "data" | "database" | "nats" | "onFatal" | "source">;
 
 /** How to serve agents. Every option has a default that suits local development. */
 export interface ServeAgentOptions
@@ -42,8 +42,8 @@ export async function serve(
   agent: Agent | readonly Agent[],
   options: ServeAgentOptions = {},
 ): Promise<AgentServer> {
-  const { data, database, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, database, onFatal, source, logger, tracing: rest.tracing };
+  const { data, database, nats, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  const storage = { data, database, nats, onFatal, source, logger, tracing: rest.tracing };
   let folder: string | undefined;
   const server = await serveOn(agent, {
     port: 3000,
@@ -89,8 +89,8 @@ export async function mount(
   agent: Agent | readonly Agent[],
   options: MountAgentOptions = {},
 ): Promise<Mounted> {
-  const { data, database, onFatal, source, logger = defaultLogger(), ...rest } = options;
-  const storage = { data, database, onFatal, source, logger, tracing: rest.tracing };
+  const { data, database, nats, onFatal, source, logger = defaultLogger(), ...rest } = options;
+  const storage = { data, database, nats, onFatal, source, logger, tracing: rest.tracing };
   const mounted = await mountOn(agent, {
     ...rest,
     logger,

@@ -94,6 +94,19 @@ test("every way to authenticate that the environment names is one of the server"
   ]);
 });
 
+test("NATS comes from the flag or the environment, and is for servers with a database", () => {
+  const database = "postgres://convoke@db/convoke";
+  const nats = "nats://one:4222, tls://two";
+
+  expect(readSettings({ database, nats }, { NATS_URL: "nats://other" }).nats).toBe(nats);
+  expect(readSettings({ database }, { NATS_URL: "nats://other" }).nats).toBe("nats://other");
+  expect(readSettings({}, { NATS_URL: "for the agent" })).not.toHaveProperty("nats");
+  expect(() => readSettings({ nats }, {})).toThrow("set --database");
+  expect(() => readSettings({ database }, { NATS_URL: "one:4222" })).toThrow(
+    "NATS_URL must be the address of a NATS server, as in nats://host:4222.",
+  );
+});
+
 test("workers come from the flag or the environment, and need a database", () => {
   const database = "postgres://convoke@db/convoke";
   const env = { CONVOKE_WORKERS: "3", DATABASE_URL: database };

@@ -41,6 +41,8 @@ export interface ServeSettings {
   readonly data?: string;
   /** The address of a database that holds the tasks instead of the folder. */
   readonly database?: string;
+  /** The addresses of NATS servers, for servers that share the database. */
+  readonly nats?: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
@@ -80,6 +82,11 @@ export function readSettings(
   const host = env["BIND_HOST"] || "127.0.0.1";
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
   const database = readDatabase(flags, env);
+  if (flags.nats !== undefined && database === undefined) {
+    throw new StartError(
+      "--nats is for servers that share a database: set --database or DATABASE_URL, too.",
+    );
+  }
   const settings = {
     ...own,
     port:
@@ -113,7 +120,7 @@ export function readSettings(
     ...readExtendedCard(env["CONVOKE_EXTENDED_CARD"]),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(data !== undefined && { data }),
-    ...(database !== undefined && { database }),
+    ...(database !== undefined && { database, ...readNats(flags, env) }),
     idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
     ...(auth.length > 0 && { auth }),
     ...(publicUrl !== undefined && { publicUrl }),
@@ -134,6 +141,17 @@ function readDatabase(flags: ServeFlags, env: Environment): string | undefined {
   throw new StartError(
     `${name} must be the address of a Postgres database, as in postgres://user@host/database.`,
   );
+}
+
+/** Without a database the variable may be for something else, such as the agent. */
+function readNats(flags: ServeFlags, env: Environment): Pick<ServeSettings, "nats"> {
+  const nats = flags.nats ?? (env["NATS_URL"] || undefined);
+  if (nats === undefined) return {};
+  const isAddress = (one: string): boolean =>
+    /^(?:nats|tls):\/\/[^/]/.test(one) && URL.canParse(one);
+  if (commaList(nats).length > 0 && commaList(nats).every(isAddress)) return { nats };
+  const name = flags.nats === undefined ? "NATS_URL" : "--nats";
+  throw new StartError(`${name} must be the address of a NATS server, as in nats://host:4222.`);
 }
 
 /** How many processes serve together. More than one need a database that they share. */

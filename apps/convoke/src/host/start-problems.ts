@@ -17,6 +17,7 @@ export interface ServeFlags {
   readonly port?: string | undefined;
   readonly data?: string | undefined;
   readonly database?: string | undefined;
+  readonly nats?: string | undefined;
   readonly workers?: string | undefined;
   /** How the program was started, for hints. */
   readonly started?: Invocation | undefined;
