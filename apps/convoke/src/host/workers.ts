@@ -147,7 +147,8 @@ class Supervisor {
     const { args, count, io } = this.#parts;
     const worker = new Worker(number, args, `${number}/${count}`);
     const stop = (): void => worker.stop();
-    io.signal.addEventListener("abort", stop, { once: true });
+    if (io.signal.aborted) stop();
+    else io.signal.addEventListener("abort", stop, { once: true });
     void worker.ended.then(() => io.signal.removeEventListener("abort", stop));
     void worker.ready.then((banner) => {
       if (this.#seen.size === count) return;

@@ -6,7 +6,7 @@ import { needsPostgres } from "../../../../test/harness/postgres.ts";
 import { aCutConnection } from "../postgres/cut-connection.suite.ts";
 import { opensSharedStorages } from "../postgres/empty-schema.suite.ts";
 import { openPostgresBackend, opensNatsBus } from "../postgres/postgres-backend.ts";
-import { NatsBus } from "./nats-bus.ts";
+import { NatsBus, toNatsServers } from "./nats-bus.ts";
 
 const address = needsPostgres();
 const aServer = needsNats();
@@ -60,7 +60,8 @@ test("a bus without a server works when there is one, and again after it was kil
     received: string[],
     logger?: ConstructorParameters<typeof NatsBus>[0]["logger"],
   ) => {
-    const bus = new NatsBus({ url: other.url, installation: "test", logger });
+    const servers = toNatsServers(other.url);
+    const bus = new NatsBus({ servers, installation: "test", logger });
     bus.subscribe((text) => received.push(text));
     onTestFinished(() => bus.close());
     return bus;
@@ -92,4 +93,17 @@ test("a bus without a server works when there is one, and again after it was kil
   expect(toA).toEqual([]);
   expect(lines.map((line) => line.split(":")[0])).toEqual(["warn", "info", "warn", "info"]);
   expect(lines[0]).toContain("so each looks by itself; check that it runs");
+});
+
+test("addresses have credentials, several servers and TLS, and anything else is refused", () => {
+  expect(toNatsServers("nats://ann:p%25ss@one:4222, tls://two")).toEqual({
+    servers: ["one:4222", "two"],
+    user: "ann",
+    pass: "p%ss",
+    tls: {},
+  });
+  expect(toNatsServers("nats://secret@one")).toEqual({ servers: ["one"], token: "secret" });
+  for (const url of ["one:4222", "http://one", "nats:", ""]) {
+    expect(() => toNatsServers(url)).toThrow("nats: expected an address such as nats://host:4222");
+  }
 });

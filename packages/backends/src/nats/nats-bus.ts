@@ -15,9 +15,11 @@ const MAX_PENDING = 8_000_000;
 
 const MAX_EVENT_BYTES = 65_536;
 
-export interface NatsBusOptions extends BusReports {
-  /** The addresses of servers of one cluster, separated by commas: `nats://user:password@host:4222`. */
-  readonly url: string;
+/** Where the servers of one cluster are, and the credentials for them. */
+type NatsServers = Pick<NodeConnectionOptions, "servers" | "user" | "pass" | "token" | "tls">;
+
+interface NatsBusOptions extends BusReports {
+  readonly servers: NatsServers;
   /** The name of what the processes share, which separates them from others on the same server. */
   readonly installation: string;
 }
@@ -39,8 +41,8 @@ export class NatsBus implements Bus {
   #pending = 0;
   #isFlushing = false;
 
-  constructor({ url, installation, ...reports }: NatsBusOptions) {
-    this.#options = { ...toServers(url), ...CONNECTION };
+  constructor({ servers, installation, ...reports }: NatsBusOptions) {
+    this.#options = { ...servers, ...CONNECTION };
     this.#prefix = `convoke.${installation}`;
     this.#status = new BusStatus("NATS", "check that it runs and can be reached", reports);
     this.#connecting = this.#connect();
@@ -111,7 +113,7 @@ export class NatsBus implements Bus {
         const connection = await connect(this.#options);
         await (this.#closing.signal.aborted ? connection.close() : this.#use(connection));
       } catch (error) {
-        this.#status.fails(error);
+        if (!this.#closing.signal.aborted) this.#status.fails(error);
       }
       const { signal } = this.#closing;
       await sleep(RECONNECT_MS, undefined, { ref: false, signal }).catch(() => undefined);
@@ -154,8 +156,12 @@ const CONNECTION: NodeConnectionOptions = {
   timeout: 5000,
 };
 
-/** The client takes credentials apart from addresses. */
-function toServers(url: string): NodeConnectionOptions {
+/**
+ * The client takes credentials apart from addresses. Throws if one is not an address.
+ *
+ * @param url addresses separated by commas: `nats://user:password@host:4222`
+ */
+export function toNatsServers(url: string): NatsServers {
   const all = url.split(",").map((one) => parseUrl(one.trim()));
   const { username, password } = all[0]!;
   const [user, pass] = [username, password].map(decodeURIComponent);

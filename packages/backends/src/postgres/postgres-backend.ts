@@ -12,6 +12,7 @@ import type {
   StoredEvent,
   TaskIndex,
 } from "@convoke/engine";
+import { NatsBus, toNatsServers } from "../nats/nats-bus.ts";
 import type { Bus, BusReports } from "../storage/bus.ts";
 import { Connection, type DatabaseAddress, toAddress } from "./connection.ts";
 import { DatabaseError } from "./database-error.ts";
@@ -83,7 +84,7 @@ export interface PostgresBackendOptions {
  * @example
  * const backend = await openPostgresBackend({ url: "postgres://convoke@localhost/convoke" });
  */
-export function openPostgresBackend(options: PostgresBackendOptions): Promise<Backend> {
+export async function openPostgresBackend(options: PostgresBackendOptions): Promise<Backend> {
   const { nats } = options;
   const openBus = nats === undefined ? openNotifyBus : opensNatsBus(nats);
   return openWithParts(options, { startKeeper: startKeeperThread, openBus });
@@ -105,12 +106,12 @@ export function openNotifyBus({ address, logger, metrics }: BusOptions): Bus {
   return new NotifyBus({ connect, channel: `convoke_${address.schema}`, logger, metrics });
 }
 
-/** Hints between the processes of a schema, by NATS, which is loaded only if it is used. */
+/** Hints between the processes of a schema, by NATS. */
 export function opensNatsBus(url: string): OpenBus {
+  const servers = toNatsServers(url);
   return async ({ connection, logger, metrics }) => {
     const [row] = await connection.rows(INSTALLATION, [randomUUID()]);
-    const { NatsBus } = await import("../nats/nats-bus.ts");
-    return new NatsBus({ url, installation: row![0] as string, logger, metrics });
+    return new NatsBus({ servers, installation: row![0] as string, logger, metrics });
   };
 }
 
