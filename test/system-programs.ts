@@ -25,6 +25,13 @@ export const SYSTEM_PROGRAMS = {
   /** A shell whose completion is tested. */
   fish: { variable: "FISH_PATH", commands: ["fish"], debian: "fish" },
   git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
+  /** Carries hints between servers. Debian installs it where only root has it on PATH. */
+  nats: {
+    variable: "CONVOKE_NATS_SERVER",
+    commands: ["nats-server"],
+    folders: "/usr/sbin",
+    debian: "nats-server",
+  },
   /** Runs the example of a program that is an agent. */
   python: { variable: "PYTHON_PATH", commands: ["python3"], debian: "python3" },
   /** Starts a database server, with the other programs of its folder. */

@@ -12,6 +12,7 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   DATABASE_URL: "A Postgres database for tasks, which any number of servers share",
   CONVOKE_HOST_ID: "Identifies the machine, for agents that use its disk (its host name)",
   CONVOKE_NO_MIGRATE: "1 if the tables of the database must not be created or changed (0)",
+  NATS_URL: "NATS servers that carry what these servers send each other, separated by commas",
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_API_KEYS:
     'File with the API keys of callers, or "database"; create one with convoke keys create',
@@ -63,6 +64,11 @@ export const SERVE_OPTIONS: Command["options"] = {
     value: "<address>",
     help: "A Postgres database for tasks, which any number of servers share (DATABASE_URL)",
   },
+  nats: {
+    type: "string",
+    value: "<address>",
+    help: "NATS for faster streams between servers on one database (NATS_URL)",
+  },
   config: {
     type: "string",
     value: "<file>",
@@ -80,6 +86,7 @@ export const serveCommand: Command = {
     "convoke serve agent.ts --data /var/lib/my-agent",
     "convoke serve greeter.ts poet.ts",
     "convoke serve agent.ts --database postgres://convoke@db/convoke",
+    "convoke serve agent.ts --database postgres://convoke@db/convoke --workers 4",
     "convoke serve agents/",
     'convoke serve --process "gemini --acp"',
     "CONVOKE_TOKEN=secret BIND_HOST=0.0.0.0 convoke serve agent.ts",
@@ -96,8 +103,16 @@ export const serveCommand: Command = {
       multiple: true,
       help: "A program that speaks ACP or JSON lines, as an agent; can be repeated",
     },
+    workers: {
+      type: "string",
+      value: "<number>",
+      help: "Processes that share the port and the database (CONVOKE_WORKERS, 1)",
+    },
   },
-  environment: SERVE_ENVIRONMENT,
+  environment: {
+    ...SERVE_ENVIRONMENT,
+    CONVOKE_WORKERS: "Number of processes that share the port and the database (1)",
+  },
   more: `Several agents share the port: each is at /agents/<id>, and the first one also at the root. Of a
 folder every .ts or .js file is an agent, except tests and files whose names begin with a dot. The
 agents of convoke.config.ts are served, too. A program of --process runs in the current folder and
@@ -113,12 +128,11 @@ To reload whenever a source changes: convoke dev agent.ts`,
 /** Serves until it is stopped by a signal. */
 async function serve(context: CommandContext): Promise<number> {
   const { io, positionals, texts } = context;
+  const processes = texts("process");
+  const request = { files: positionals, processes, ...readServeOptions(context) };
   // Loaded on demand, so that other commands start faster.
-  const { runServer } = await import("../host/run-server.ts");
-  return orNotStarted(io, () => {
-    const processes = texts("process");
-    return runServer({ files: positionals, processes, ...readServeOptions(context) });
-  });
+  const { runWorkers } = await import("../host/workers.ts");
+  return orNotStarted(io, () => runWorkers({ ...request, workers: context.text("workers") }));
 }
 
 /** The options of a server on the command line. */
@@ -128,6 +142,7 @@ export function readServeOptions({ io, text, flag }: CommandContext): Omit<Serve
     data: text("data"),
     database: text("database"),
     noMigrate: flag("no-migrate") ? true : undefined,
+    nats: text("nats"),
     config: text("config"),
     io,
   };

@@ -3,16 +3,19 @@ import type { Replica } from "@convoke/engine";
 import { isLoopbackHost } from "@convoke/protocol/internal";
 import type { ServeSettings } from "./settings.ts";
 
-type Facts = Pick<DatabaseFacts, "label" | "schema" | "stored" | "isNotifying">;
+type Facts = Pick<DatabaseFacts, "label" | "schema" | "stored" | "isNotifying"> & {
+  /** The addresses of NATS servers. */
+  readonly nats?: string | undefined;
+};
 
 /** What a server that shares a database says when it is ready: where its tasks are, and among whom it is. */
 export async function readDatabaseLines(
-  url: string,
+  { url, nats }: { readonly url: string; readonly nats: string | undefined },
   readReplicas: () => Promise<readonly Replica[]>,
 ): Promise<string> {
   const { readDatabaseSummary } = await import("@convoke/backends/postgres");
   try {
-    return databaseLines(await readDatabaseSummary(url), await readReplicas());
+    return databaseLines({ ...(await readDatabaseSummary(url)), nats }, await readReplicas());
   } catch {
     // The server has just used the database: what is wrong now is in its log, and on /ready.
     return `  Tasks    Postgres, which does not answer at the moment\n`;
@@ -20,16 +23,21 @@ export async function readDatabaseLines(
 }
 
 export function databaseLines(facts: Facts, replicas: readonly Replica[]): string {
-  const { label, schema, stored, isNotifying } = facts;
+  const { label, schema, stored } = facts;
   const version = stored === undefined ? "" : `, version ${stored.version}`;
   const own = replicas.find(({ isSelf }) => isSelf)?.id;
   const up = replicas.filter(({ leaseMs }) => leaseMs > 0).length;
-  const hints = isNotifying
-    ? "NOTIFY"
-    : "none arrive, as behind a pooler: servers look every 250 ms instead";
   return `  Tasks    Postgres at ${label} (schema ${schema}${version}), replica ${own}; ${up === 1 ? "1 server is" : `${up} servers are`} up
-  Hints    ${hints}
+  Hints    ${hintsLine(facts)}
 `;
+}
+
+function hintsLine({ isNotifying, nats }: Facts): string {
+  // The addresses may contain a password.
+  if (nats !== undefined) return "NATS";
+  return isNotifying
+    ? "NOTIFY"
+    : "none arrive, as behind a pooler: servers look by themselves instead";
 }
 
 /** Why the cards of servers behind a load balancer would name different addresses. */

@@ -11,7 +11,7 @@ import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from
 import { type ServeFlags, explainFatal, explainStart } from "./start-problems.ts";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { agentKey } from "@convoke/engine";
+import { type Logger, agentKey } from "@convoke/engine";
 import { HOST_FOLDER, defaultFolderOf } from "@convoke/runtime/agent-data";
 import { quoted } from "../terminal/command-line.ts";
 import { oneLine } from "@convoke/protocol/internal";
@@ -27,11 +27,25 @@ export interface ServeRequest {
   /** The address of a database that holds the tasks. */
   readonly database: string | undefined;
   readonly noMigrate?: true | undefined;
+  /** The addresses of NATS servers, if the tasks are in a database. */
+  readonly nats: string | undefined;
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
   /** Set if this server may replace another one. */
   readonly handover?: Handover;
+  /** Set if this is one of several servers on the same port. */
+  readonly worker?: WorkerRole;
+}
+
+/** What a server does that shares its port with others. */
+interface WorkerRole {
+  /** Its number, from 1. */
+  readonly number: number;
+  /** How many there are. */
+  readonly count: number;
+  /** Receives the start message, which is printed once for all of them. */
+  readonly ready: (banner: string) => void;
 }
 
 /** How a server takes over from one that runs an older version of the agent. */
@@ -45,14 +59,11 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { files, processes = [], port, data, database, noMigrate, io, handover } = request;
+  const { files, processes = [], io, handover, worker } = request;
   loadEnvFile();
-  const command = handover === undefined ? "serve" : "dev";
-  const { started } = io;
-  const given = { files, processes, port, data, database, noMigrate, started };
-  const flags: ServeFlags = { command, ...given };
+  const flags = toFlags(request);
   const config = await loadConfig(request.config);
-  const settings = readSettings(flags, io.env, config);
+  const settings = forWorker(readSettings(flags, io.env, config), worker);
   const place = { data: settings.data, database: settings.database };
   const open = (): Promise<OpenedCatalog | undefined> =>
     openCatalog({ config, files, processes, ...place });
@@ -75,17 +86,39 @@ export async function runServer(request: ServeRequest): Promise<void> {
     program: io.started.program,
     isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
-    tasks: isReload ? "" : await taskLines(server, settings.database),
+    tasks: isReload ? "" : await taskLines(server, settings),
+    workers: worker?.count,
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
-  io.stdout(isReload ? reloaded(server) : banner(facts));
+  const print = worker?.ready ?? io.stdout;
+  print(isReload ? reloaded(server) : banner(facts));
   for (const { id, folder } of left) {
     io.stdout(`
 The tasks that ${id} had as the only agent are in ${folder}. To serve all agents with these
 tasks, stop this server and start it with --data ${quoted(folder)}
 `);
   }
-  await stopOnSignal(server, { ...settings, isQuiet: handover !== undefined }, io);
+  const isQuiet = handover !== undefined || worker !== undefined;
+  await stopOnSignal(server, { ...settings, isQuiet }, io);
+}
+
+/** What the user gave on the command line, for settings and hints. */
+export function toFlags(request: ServeRequest): ServeFlags {
+  const { processes = [], io, handover, config: _, worker: _worker, ...given } = request;
+  const command = handover === undefined ? "serve" : "dev";
+  return { ...given, command, processes, started: io.started };
+}
+
+/** Workers share the port, but a folder belongs to one process. */
+function forWorker<Settings extends ServeSettings>(
+  settings: Settings,
+  worker: WorkerRole | undefined,
+): Settings & { readonly reusePort?: boolean } {
+  if (worker === undefined) return settings;
+  const { data } = settings;
+  const hasFolder = data !== undefined && data !== "memory";
+  const own = hasFolder && { data: join(data, `worker-${worker.number}`) };
+  return { ...settings, ...own, reusePort: true };
 }
 
 /** Resolves when the server was stopped by a signal. Unless it is quiet, it says that it stops. */
@@ -104,7 +137,7 @@ export async function stopOnSignal(
 const SILENT_MS = 200;
 
 /** Tells a person at a terminal why the server does not stop at once. Call the result when it has. */
-function announceStop(drainMs: number, io: CommandIo): () => void {
+export function announceStop(drainMs: number, io: CommandIo): () => void {
   if (!io.isTTY.stderr) return () => undefined;
   const seconds = Math.ceil(drainMs / 1000);
   const timer = setTimeout(() => {
@@ -120,7 +153,7 @@ interface Start {
   readonly agent: Agent | readonly Agent[];
   /** The catalogue of several agents. */
   readonly catalog?: AgentCatalog | undefined;
-  readonly settings: ServeSettings & ServerConfig;
+  readonly settings: ServeSettings & ServerConfig & { readonly reusePort?: boolean };
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }
@@ -133,11 +166,10 @@ export async function startServer({
   flags,
   io,
 }: Start): Promise<AgentServer> {
-  const { logLevel, logFormat, drainMs: _, ...options } = settings;
-  const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
+  const { logLevel: _, logFormat: _format, drainMs: _drain, ...options } = settings;
   const { files: [file] = [], command } = flags;
   const isOne = !Array.isArray(agent) && file !== undefined;
-  const logger = createLogger({ level: logLevel, isForPeople }, io.stderr);
+  const logger = loggerFor(settings, io);
   const warning = addressWarning(settings);
   if (warning !== undefined) logger.warn(warning);
   try {
@@ -155,6 +187,15 @@ export async function startServer({
   } catch (error) {
     throw explainStart(error, settings, flags);
   }
+}
+
+/** The log of the operator, as its settings say. */
+export function loggerFor(
+  { logLevel, logFormat }: Pick<ServeSettings, "logLevel" | "logFormat">,
+  io: CommandIo,
+): Logger {
+  const isForPeople = logFormat === "auto" ? io.isTTY.stderr : logFormat === "pretty";
+  return createLogger({ level: logLevel, isForPeople }, io.stderr);
 }
 
 /** Data folders that agents used alone, if they share a folder now for the first time. */
@@ -179,10 +220,11 @@ function reloaded({ agents }: AgentServer): string {
 }
 
 /** Where the tasks are. */
-async function taskLines(server: AgentServer, database: string | undefined): Promise<string> {
+async function taskLines(server: AgentServer, settings: ServeSettings): Promise<string> {
   const { folder, replicas } = server;
+  const { database, nats } = settings;
   if (database !== undefined && replicas !== undefined) {
-    return readDatabaseLines(database, replicas);
+    return readDatabaseLines({ url: database, nats }, replicas);
   }
   return `  Tasks    ${folder === undefined ? "in memory, lost when the server stops" : `${fromHere(folder)} (SQLite)`}\n`;
 }
@@ -194,9 +236,10 @@ function banner(facts: {
   readonly isDemo: boolean;
   readonly isSeveral: boolean;
   readonly tasks: string;
+  readonly workers: number | undefined;
   readonly needsToken: boolean;
 }): string {
-  const { server, program, isDemo, isSeveral, tasks, needsToken } = facts;
+  const { server, program, isDemo, isSeveral, tasks, workers, needsToken } = facts;
   const { url, folder, recovered } = server;
   const base = url.replace(/\/$/, "");
   const path = folder === undefined ? undefined : fromHere(folder);
@@ -206,6 +249,7 @@ function banner(facts: {
   const tries = isDemo
     ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
     : ['stream URL "Hello"', "tasks URL"];
+  const shared = workers === undefined ? "" : `  Workers  ${workers} processes on this port\n`;
   const { others, ...own } = recovered;
   const earlier = Object.entries(own).filter(([, count]) => count > 0);
   const told = earlier.map(([fate, count]) => `${count} ${fate}`).join(", ");
@@ -220,7 +264,7 @@ function banner(facts: {
     : [];
   return `${readyLine(server)}
 
-${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${tasks}${left}${foreign.join("")}
+${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${tasks}${shared}${left}${foreign.join("")}
 Try in another terminal:
 
 ${tries.map((line) => `  ${token}${program} ${line.replace("URL", tried)}`).join("\n")}

@@ -26,7 +26,7 @@ import {
 
 type StorageOptions = Pick<
   AgentDataOptions,
-  "data" | "database" | "hostId" | "migrate" | "onFatal" | "source"
+  "data" | "database" | "hostId" | "migrate" | "nats" | "onFatal" | "source"
 >;
 
 /** How to serve agents. Every option has a default that suits local development. */
@@ -54,26 +54,8 @@ export async function serve(
   agent: Agent | readonly Agent[],
   options: ServeAgentOptions = {},
 ): Promise<AgentServer> {
-  const {
-    data,
-    database,
-    hostId,
-    migrate,
-    onFatal,
-    source,
-    logger = defaultLogger(),
-    ...rest
-  } = options;
-  const storage = {
-    data,
-    database,
-    hostId,
-    migrate,
-    onFatal,
-    source,
-    logger,
-    tracing: rest.tracing,
-  };
+  const { storage, logger, rest } = splitOptions(options);
+  const { data, database } = storage;
   let opened: AgentStorage | undefined;
   const server = await serveOn(agent, {
     port: 3000,
@@ -96,6 +78,16 @@ export async function serve(
     ...(folder !== undefined && { folder }),
     ...(sharing && { replicas: () => sharing.replicas() }),
   };
+}
+
+/** Separates the options of the storage from those of the server. */
+function splitOptions<
+  Options extends StorageOptions & Pick<MountAgentOptions, "logger" | "tracing">,
+>(options: Options) {
+  const { data, database, hostId, migrate, nats, onFatal, source, ...rest } = options;
+  const { logger = defaultLogger(), tracing } = rest;
+  const kept = { data, database, hostId, migrate, nats, onFatal, source, logger, tracing };
+  return { storage: kept, logger, rest };
 }
 
 /** Several agents share one storage; a single agent has its own. */
@@ -145,26 +137,8 @@ export async function mount(
   agent: Agent | readonly Agent[],
   options: MountAgentOptions = {},
 ): Promise<Mounted> {
-  const {
-    data,
-    database,
-    hostId,
-    migrate,
-    onFatal,
-    source,
-    logger = defaultLogger(),
-    ...rest
-  } = options;
-  const storage = {
-    data,
-    database,
-    hostId,
-    migrate,
-    onFatal,
-    source,
-    logger,
-    tracing: rest.tracing,
-  };
+  const { storage, logger, rest } = splitOptions(options);
+  const { data, database } = storage;
   const mounted = await mountOn(agent, {
     ...rest,
     logger,

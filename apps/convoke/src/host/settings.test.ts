@@ -1,6 +1,6 @@
 import { apiKeys } from "@convoke/server";
 import { expect, test } from "vitest";
-import { readSettings } from "./settings.ts";
+import { readSettings, readWorkers } from "./settings.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -101,6 +101,34 @@ test("API keys can be in the database, if there is one", () => {
 
   expect(auth?.map(({ schemes }) => Object.keys(schemes))).toEqual([["apiKey", "bearer"]]);
   expect(() => readSettings({}, env)).toThrow("--database or DATABASE_URL");
+});
+
+test("NATS comes from the flag or the environment, and is for servers with a database", () => {
+  const database = "postgres://convoke@db/convoke";
+  const nats = "nats://one:4222, tls://two";
+
+  expect(readSettings({ database, nats }, { NATS_URL: "nats://other" }).nats).toBe(nats);
+  expect(readSettings({ database }, { NATS_URL: "nats://other" }).nats).toBe("nats://other");
+  expect(readSettings({}, { NATS_URL: "for the agent" })).not.toHaveProperty("nats");
+  expect(() => readSettings({ nats }, {})).toThrow("set --database");
+  expect(() => readSettings({ database }, { NATS_URL: "one:4222" })).toThrow(
+    "NATS_URL must be the address of a NATS server, as in nats://host:4222.",
+  );
+});
+
+test("workers come from the flag or the environment, and need a database", () => {
+  const database = "postgres://convoke@db/convoke";
+  const env = { CONVOKE_WORKERS: "3", DATABASE_URL: database };
+
+  expect(readWorkers({}, {})).toBe(1);
+  expect(readWorkers({ workers: "1" }, {})).toBe(1);
+  expect(readWorkers({}, env)).toBe(3);
+  expect(readWorkers({ workers: "4" }, env)).toBe(4);
+  expect(() => readWorkers({ workers: "2" }, {})).toThrow("--workers needs a database");
+  expect(() => readWorkers({ workers: "2", data: "tasks" }, env)).toThrow("set --database");
+  expect(() => readWorkers({ workers: "many", database }, {})).toThrow(
+    '--workers must be a whole number above 0, not "many".',
+  );
 });
 
 test("the environment takes precedence over the configuration", () => {

@@ -3,7 +3,7 @@ import type { SharedStorage, SharingBackend } from "@convoke/engine/testing";
 import pg from "pg";
 import { afterAll } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
-import type { HintBus } from "./hints.ts";
+import type { Bus } from "../storage/bus.ts";
 import { LeaseTimes, type StartKeeper, startKeeperHere } from "./lease.ts";
 import { type ReplacedParts, openWithParts } from "./postgres-backend.ts";
 
@@ -52,8 +52,15 @@ export function opensEmptySchemas(): () => Promise<Backend> {
 }
 
 /** Processes that look by themselves only. */
-export function noHints(): HintBus {
-  return { publish: () => {}, subscribe: () => {}, close: async () => {} };
+export function noHints(): Bus {
+  return {
+    isWorking: false,
+    maxEventBytes: 0,
+    publish: () => {},
+    subscribe: () => {},
+    follow: () => () => {},
+    close: async () => {},
+  };
 }
 
 /** Longer than any test. */

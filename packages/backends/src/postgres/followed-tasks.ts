@@ -1,11 +1,15 @@
 import type { Metrics } from "@convoke/protocol";
-import { type Seq, Watchers } from "@convoke/engine";
-import type { Hints } from "./hints.ts";
+import { type Seq, type StoredEvent, Watchers } from "@convoke/engine";
+import type { Hints, NewEvents } from "./hints.ts";
 import type { Reader } from "./reader.ts";
+import type { TaskChange } from "./step-plan.ts";
 import { fromText, toText } from "./text.ts";
 
 /** How often to look at the logs of tasks that other processes may write. */
 const LOOK_MS = 250;
+/** The same if no hints arrive, for a while after something was found. */
+const BUSY_LOOK_MS = 25;
+const BUSY_MS = 1000;
 /** How often to say which tasks are followed, and for how long the others remember it. */
 const REPEAT_MS = 5000;
 const REMEMBER_MS = 12_000;
@@ -38,19 +42,23 @@ export class FollowedTasks {
   readonly #counts = new Map<string, number>();
   /** The last head that the watchers of a task were called with. */
   readonly #heads = new Map<string, Seq>();
+  /** The newest events of tasks that other processes write, as far as they came with hints. */
+  readonly #tails = new Map<string, Tail>();
+  /** Ends the hints about tasks that other processes write. */
+  readonly #unfollow = new Map<string, () => void>();
   /** Tasks that other processes follow, and until when. */
   readonly #followed = new Map<string, number>();
-  readonly #timers: readonly NodeJS.Timeout[];
-  #isLooking = false;
+  readonly #repeats: NodeJS.Timeout;
+  #looks: NodeJS.Timeout;
+  #foundAt = -Infinity;
+  #isClosed = false;
   #unsaid: string[] = [];
   #told = new Map<string, Seq>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#timers = [
-      setInterval(() => void this.#look(), LOOK_MS).unref(),
-      setInterval(() => this.#say([...this.#counts.keys()]), REPEAT_MS).unref(),
-    ];
+    this.#repeats = setInterval(() => this.#say([...this.#counts.keys()]), REPEAT_MS).unref();
+    this.#looks = setTimeout(() => void this.#look(), LOOK_MS).unref();
   }
 
   watch(taskId: string, wake: (head: Seq) => void): () => void {
@@ -71,12 +79,26 @@ export class FollowedTasks {
 
   /** A commit of this process is stored. */
   committed(taskId: string, head: Seq): void {
-    if (this.#counts.has(taskId)) {
-      this.#heads.set(taskId, head);
-      this.#watchers.wake(taskId, head);
+    if (!this.#counts.has(taskId)) return;
+    this.#heads.set(taskId, head);
+    this.#watchers.wake(taskId, head);
+  }
+
+  /**
+   * Tells those who follow a task what this process has written to it.
+   *
+   * @param at when the events were stored, if nothing else was changed
+   */
+  written({ taskId, before, after, events }: TaskChange, at: number | undefined): void {
+    if ((this.#followed.get(taskId) ?? 0) < Date.now()) {
+      this.#followed.delete(taskId);
+      return;
     }
-    if ((this.#followed.get(taskId) ?? 0) > Date.now()) this.#tellLater(taskId, head);
-    else this.#followed.delete(taskId);
+    const { hints } = this.#parts;
+    const isSent =
+      at !== undefined &&
+      hints.sendEvents({ kind: "events", taskId, after: before.head, at, events });
+    if (!isSent) this.#tellLater(taskId, after.head);
   }
 
   /** Another process follows these tasks. */
@@ -96,13 +118,37 @@ export class FollowedTasks {
     return news;
   }
 
+  /** The same with the events. A reader that is not at their beginning reads them from the log. */
+  hearEvents({ taskId, after, events, at }: NewEvents): void {
+    if (!this.#counts.has(taskId)) return;
+    const tail = this.#tails.get(taskId) ?? new Tail();
+    this.#tails.set(taskId, tail);
+    tail.add(after, events, at);
+    this.hear([[taskId, after + events.length]]);
+  }
+
+  /** The newest events of a task that others write, if all after this position are in memory. */
+  recent(
+    taskId: string,
+    after: Seq,
+    limits: { readonly count: number; readonly length: number },
+  ): readonly StoredEvent[] | undefined {
+    const tail = this.#tails.get(taskId);
+    return tail?.head === this.#heads.get(taskId) ? tail?.after(after, limits) : undefined;
+  }
+
   /** The watched tasks that other processes may write. */
   foreign(): readonly string[] {
     return [...this.#counts.keys()].filter((taskId) => !this.#parts.isOwn(taskId));
   }
 
   close(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#isClosed = true;
+    clearTimeout(this.#looks);
+    clearInterval(this.#repeats);
+    for (const unfollow of this.#unfollow.values()) unfollow();
+    this.#unfollow.clear();
+    this.#tails.clear();
     this.#watchers.clear();
     this.#counts.clear();
     this.#heads.clear();
@@ -114,18 +160,28 @@ export class FollowedTasks {
     else {
       this.#counts.delete(taskId);
       this.#heads.delete(taskId);
+      this.#tails.delete(taskId);
+      this.#unfollow.get(taskId)?.();
+      this.#unfollow.delete(taskId);
     }
   }
 
   async #look(): Promise<void> {
+    const { reader, hints, metrics } = this.#parts;
     const taskIds = this.foreign();
-    if (taskIds.length === 0 || this.#isLooking) return;
-    this.#isLooking = true;
-    // A database that does not answer is found by others; the next look may succeed.
-    const rows = await this.#parts.reader.rows(HEADS, [taskIds.map(toText)]).catch(() => []);
-    this.#isLooking = false;
-    const news = this.hear(rows.map(([taskId, head]) => [fromText(taskId as string), head as Seq]));
-    if (news > 0) this.#parts.metrics?.count("hintsMissed", [], news);
+    if (taskIds.length > 0) {
+      // A database that does not answer is found by others; the next look may succeed.
+      const rows = await reader.rows(HEADS, [taskIds.map(toText)]).catch(() => []);
+      const heads = rows.map(([id, head]) => [fromText(id as string), head as Seq] as const);
+      const news = this.hear(heads);
+      if (news > 0) {
+        this.#foundAt = performance.now();
+        metrics?.count("hintsMissed", [], news);
+      }
+    }
+    if (this.#isClosed) return;
+    const isBusy = !hints.areArriving && performance.now() - this.#foundAt < BUSY_MS;
+    this.#looks = setTimeout(() => void this.#look(), isBusy ? BUSY_LOOK_MS : LOOK_MS).unref();
   }
 
   #sayLater(taskId: string): void {
@@ -138,7 +194,11 @@ export class FollowedTasks {
 
   #say(taskIds: readonly string[]): void {
     const foreign = taskIds.filter((id) => this.#counts.has(id) && !this.#parts.isOwn(id));
-    this.#parts.hints.sendMany(foreign, (some) => ({ kind: "follow", taskIds: some }));
+    const { hints } = this.#parts;
+    for (const taskId of foreign) {
+      if (!this.#unfollow.has(taskId)) this.#unfollow.set(taskId, hints.follow(taskId));
+    }
+    hints.sendMany(foreign, (some) => ({ kind: "follow", taskIds: some }));
   }
 
   #tellLater(taskId: string, head: Seq): void {
@@ -147,5 +207,39 @@ export class FollowedTasks {
       this.#parts.hints.sendMany([...this.#told], (heads) => ({ kind: "heads", heads }));
       this.#told = new Map();
     });
+  }
+}
+
+/** The most characters of events that are kept for one task. */
+const TAIL_LENGTH = 65_536;
+
+/** The newest events of a log without a gap. */
+class Tail {
+  #events: readonly StoredEvent[] = [];
+  #length = 0;
+
+  get head(): Seq {
+    return this.#events.at(-1)?.seq ?? 0;
+  }
+
+  /** Events that do not continue the earlier ones replace them. */
+  add(after: Seq, events: readonly string[], at: number): void {
+    const added = events.map((json, index) => ({ seq: after + index + 1, json, at }));
+    const isNext = after === this.head && this.#length < TAIL_LENGTH;
+    this.#events = isNext ? [...this.#events, ...added] : added;
+    this.#length = events.reduce((sum, { length }) => sum + length, isNext ? this.#length : 0);
+  }
+
+  /** `undefined` if those that follow are not here. */
+  after(
+    seq: Seq,
+    { count, length }: { readonly count: number; readonly length: number },
+  ): readonly StoredEvent[] | undefined {
+    const first = this.#events[0]?.seq ?? Infinity;
+    if (seq + 1 < first || seq >= this.head) return undefined;
+    const page = this.#events.slice(seq + 1 - first, seq + 1 - first + count);
+    let rest = length;
+    const end = page.findIndex(({ json }) => (rest -= json.length) <= 0);
+    return end === -1 ? page : page.slice(0, end + 1);
   }
 }

@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
-import { toAddress } from "./connection.ts";
+import { Connection, toAddress } from "./connection.ts";
 import { aCutConnection } from "./cut-connection.suite.ts";
-import { type Hint, Hints } from "./hints.ts";
-import { openNotifyBus } from "./postgres-backend.ts";
+import { type Hint, Hints, NotifyBus } from "./hints.ts";
 
 const address = needsPostgres();
 const EVENTUALLY = { timeout: 20_000, interval: 20 };
@@ -11,7 +10,8 @@ const EVENTUALLY = { timeout: 20_000, interval: 20 };
 /** The hints of a process, and those that it has received. */
 function aProcess(url: string, replica: number) {
   const received: Hint[] = [];
-  const bus = openNotifyBus(toAddress(url));
+  const connect = (): Connection => new Connection(toAddress(url));
+  const bus = new NotifyBus({ connect, channel: "hints" });
   const hints = new Hints(
     bus,
     () => replica,
@@ -51,4 +51,30 @@ test("a hint about more tasks than fit into a notification is sent in parts", as
     b.received.flatMap((hint) => (hint.kind === "follow" ? hint.taskIds : []));
   await expect.poll(() => followed().length, EVENTUALLY).toBe(all.length);
   expect(followed()).toEqual(all);
+});
+
+/** A connection through a pooler that resets the session after each statement. */
+class PooledConnection extends Connection {
+  override async listen(...args: Parameters<Connection["listen"]>): Promise<void> {
+    await super.listen(...args);
+    await this.rows("UNLISTEN *");
+  }
+}
+
+test.each([
+  ["that arrive are used, without a word", Connection, true],
+  ["that do not arrive because of a pooler are reported in one line", PooledConnection, false],
+])("notifications %s", async (_, Kind, isWorking) => {
+  const url = await address();
+  const lines: string[] = [];
+  const logger = { info: () => {}, warn: (line: string) => void lines.push(line) };
+  const connect = (): Connection => new Kind(toAddress(url));
+  const bus = new NotifyBus({ connect, channel: "hints", logger });
+  onTestFinished(() => bus.close());
+
+  bus.subscribe(() => {});
+
+  const seen = (): unknown => [bus.isWorking, lines.length];
+  await expect.poll(seen, EVENTUALLY).toEqual([isWorking, isWorking ? 0 : 1]);
+  for (const line of lines) expect(line).toContain("connect to Postgres directly");
 });

@@ -1,22 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { isObject } from "@convoke/protocol/internal";
 import type { Seq } from "@convoke/engine";
+import { type Bus, type BusReports, BusStatus } from "../storage/bus.ts";
 import type { Connection } from "./connection.ts";
-
-/**
- * Tells other processes that something has happened, so that they need not wait until they look by
- * themselves. A hint may be lost, repeated or late; nothing depends on it but time.
- */
-export interface HintBus {
-  /** Sends a text of at most 7 kB to all processes, including this one. */
-  publish(text: string): void;
-  /** Calls `receive` for each text from now on. */
-  subscribe(receive: (text: string) => void): void;
-  close(): Promise<void>;
-}
 
 export type Hint =
   /** New ends of logs. */
   | { readonly kind: "heads"; readonly heads: readonly (readonly [taskId: string, head: Seq])[] }
+  | NewEvents
   /** The sender watches these tasks, and wants to hear of their heads. */
   | { readonly kind: "follow"; readonly taskIds: readonly string[] }
   /** There are mailbox entries for a replica. */
@@ -29,22 +20,51 @@ export type Hint =
   | { readonly kind: "settle"; readonly id: string; readonly replica: number }
   | { readonly kind: "settled"; readonly id: string; readonly replica: number };
 
+/** What was appended to a log after a position, at the same time. */
+export interface NewEvents {
+  readonly kind: "events";
+  readonly taskId: string;
+  readonly after: Seq;
+  readonly at: number;
+  readonly events: readonly string[];
+}
+
 /** Postgres delivers up to 8000 bytes. */
 const MAX_BYTES = 7000;
 
 /** The hints of one process: those that it sends, and those of others that it receives. */
 export class Hints {
-  readonly #bus: HintBus;
+  readonly #bus: Bus;
   readonly #self: () => number;
 
   /** @param self the number of this process, whose own hints are ignored */
-  constructor(bus: HintBus, self: () => number, receive: (hint: Hint) => void) {
+  constructor(bus: Bus, self: () => number, receive: (hint: Hint) => void) {
     this.#bus = bus;
     this.#self = self;
     bus.subscribe((text) => {
       const received = readHint(text);
       if (received !== undefined && received.from !== self()) receive(received);
     });
+  }
+
+  /** Whether hints arrive, as far as is known. */
+  get areArriving(): boolean {
+    return this.#bus.isWorking;
+  }
+
+  /** Receives the events of a task, too, if the bus can carry them. Returns a function that ends it. */
+  follow(taskId: string): () => void {
+    return this.#bus.follow(taskId);
+  }
+
+  /** Sends events to those who follow their task. Returns false if the bus cannot carry them. */
+  sendEvents(hint: NewEvents): boolean {
+    const { maxEventBytes } = this.#bus;
+    if (maxEventBytes === 0) return false;
+    const text = this.#text(hint);
+    if (Buffer.byteLength(text) > maxEventBytes) return false;
+    this.#bus.publish(text, hint.taskId);
+    return true;
   }
 
   send(hint: Hint): void {
@@ -80,23 +100,47 @@ function readHint(text: string): (Hint & { readonly from: number }) | undefined 
 
 const RELISTEN_MS = 1000;
 
+/** How long a notification to oneself may take. */
+const PROBE_MS = 1000;
+
+interface NotifyBusOptions extends BusReports {
+  readonly channel: string;
+  /** Connects for hints. They need not survive anything, so they wait for no disk. */
+  readonly connect: () => Connection;
+}
+
 /**
  * Hints by LISTEN and NOTIFY on a connection of its own. NOTIFY is apart from the commit: in its
  * transaction it would make all commits wait for each other. Behind a pooler that does not pass
- * notifications on, nothing is received, and processes look by themselves.
+ * notifications on, nothing is received; a notification to oneself finds out.
  */
-export class NotifyBus implements HintBus {
+export class NotifyBus implements Bus {
+  readonly maxEventBytes = 0;
+  readonly #options: NotifyBusOptions;
   readonly #connection: Connection;
-  readonly #channel: string;
+  readonly #status: BusStatus;
+  readonly #probe = `probe ${randomUUID()}`;
   #receive: (text: string) => void = () => {};
   #again: NodeJS.Timeout | undefined;
+  #unanswered: NodeJS.Timeout | undefined;
   #isClosed = false;
   #waiting: string[] = [];
   #isSending = false;
 
-  constructor(connection: Connection, channel: string) {
-    this.#connection = connection;
-    this.#channel = channel;
+  constructor(options: NotifyBusOptions) {
+    this.#options = options;
+    this.#connection = options.connect();
+    const advice = "connect to Postgres directly instead of through a pooler, or use NATS";
+    this.#status = new BusStatus("NOTIFY", advice, options);
+  }
+
+  get isWorking(): boolean {
+    return this.#status.isWorking;
+  }
+
+  /** All processes receive everything. */
+  follow(): () => void {
+    return () => {};
   }
 
   subscribe(receive: (text: string) => void): void {
@@ -112,6 +156,8 @@ export class NotifyBus implements HintBus {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
+    clearTimeout(this.#unanswered);
+    this.#status.close();
     await this.#connection.close();
   }
 
@@ -121,8 +167,36 @@ export class NotifyBus implements HintBus {
       clearTimeout(this.#again);
       this.#again = setTimeout(() => void this.#listen(), RELISTEN_MS).unref();
     };
-    const events = { onNotification: (text: string) => this.#receive(text), onLost: again };
-    await this.#connection.listen(this.#channel, events).catch(again);
+    const onNotification = (text: string): void => {
+      if (text === this.#probe) this.#answered();
+      else this.#receive(text);
+    };
+    try {
+      await this.#connection.listen(this.#options.channel, { onNotification, onLost: again });
+      await this.#test();
+    } catch {
+      again();
+    }
+  }
+
+  /**
+   * Sends a notification to this process, and says so if it does not arrive. It comes from another
+   * connection: a pooler may pass on what a connection sends to itself, but nothing else.
+   */
+  async #test(): Promise<void> {
+    const other = this.#options.connect();
+    try {
+      await other.rows(NOTIFY, [this.#options.channel, [this.#probe]]);
+    } finally {
+      void other.close();
+    }
+    if (this.#isClosed || this.isWorking) return;
+    this.#unanswered = setTimeout(() => this.#status.fails(), PROBE_MS).unref();
+  }
+
+  #answered(): void {
+    clearTimeout(this.#unanswered);
+    this.#status.works();
   }
 
   /** One statement is under way at most; what is published meanwhile is sent together. */
@@ -131,7 +205,7 @@ export class NotifyBus implements HintBus {
     while (this.#waiting.length > 0) {
       const texts = this.#waiting;
       this.#waiting = [];
-      await this.#connection.rows(NOTIFY, [this.#channel, texts]).catch(() => undefined);
+      await this.#connection.rows(NOTIFY, [this.#options.channel, texts]).catch(() => undefined);
     }
     this.#isSending = false;
   }

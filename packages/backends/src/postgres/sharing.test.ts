@@ -1,7 +1,7 @@
 import { describeHints, describeSharing } from "@convoke/engine/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { noHints, opensSharedStorages } from "./empty-schema.suite.ts";
-import type { HintBus } from "./hints.ts";
+import type { Bus } from "../storage/bus.ts";
 import { openNotifyBus } from "./postgres-backend.ts";
 
 const openStorage = opensSharedStorages(openNotifyBus);
@@ -28,21 +28,29 @@ describeHints("without hints", opensSharedStorages(noHints));
 
 describeHints("with hints that are lost, repeated and late", opensSharedStorages(aBadBus()));
 
-/** Buses of one process that lose each third hint, and deliver each other one twice, the newest first. */
-function aBadBus(): () => HintBus {
+/**
+ * Buses of one process that lose each third hint, and deliver the others twice, every other time the
+ * newest first. They carry events, too.
+ */
+function aBadBus(): () => Bus {
   const receivers = new Set<(text: string) => void>();
   let count = 0;
+  let deliveries = 0;
   let late: string[] = [];
   const deliver = (): void => {
-    const texts = late.toReversed();
+    const texts = ++deliveries % 2 === 0 ? late : late.toReversed();
     late = [];
     for (const text of texts) for (const receive of receivers) receive(text);
   };
   return () => {
     let own: ((text: string) => void) | undefined;
     return {
+      isWorking: true,
+      maxEventBytes: 65_536,
+      follow: () => () => {},
       publish: (text) => {
-        if (++count % 3 === 0) return;
+        // Those who are not known to follow a task would look only.
+        if (!text.includes('"follow"') && ++count % 3 === 0) return;
         late.push(text, text);
         setTimeout(deliver, 20);
       },

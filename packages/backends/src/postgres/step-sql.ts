@@ -24,7 +24,7 @@ const APPEND = `
   WHERE (SELECT t.epoch FROM @.task t WHERE t.n = s.n AND NOT t.ended) = s.epoch
     AND ${HEAD} = s.first - 1
   ON CONFLICT (task, first) DO NOTHING
-  RETURNING task`;
+  RETURNING task, NULL, at`;
 
 /** The columns of a row of `CREATE` and `CHANGE`. */
 const COLUMNS = `

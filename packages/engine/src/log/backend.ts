@@ -23,7 +23,9 @@ export interface Backend {
    * between calls. A compacted log contains only the events that compaction kept.
    *
    * @param maxLength the page may end with the event at which it reaches this many characters, so
-   * that a page of large events does not fill the memory. Default: no limit.
+   * that a page of large events does not fill the memory. It may also end with the newest event that
+   * this process knows, before those that others have just written. Default: no limit, and a page
+   * with fewer events than `limit` ends with the end of the log.
    */
   read(
     taskId: string,

@@ -93,6 +93,12 @@ export const METRICS = {
     help: "Writes that shared one transaction.",
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
   },
+  hintsDown: {
+    kind: "gauge",
+    name: "convoke_hints_down",
+    help: "Connections for hints from other servers that do not work, so that this server looks by itself.",
+    labels: ["bus"],
+  },
   storageFailures: {
     kind: "counter",
     name: "convoke_storage_failures_total",

@@ -22,6 +22,9 @@ import {
 
 export { registerAgent } from "./registered-agents.ts";
 
+/** The options about a database. */
+type DatabaseOption = "database" | "hostId" | "migrate" | "nats";
+
 /** Where the tasks of an agent are stored. */
 export interface DataOptions {
   /**
@@ -46,6 +49,12 @@ export interface DataOptions {
    * If false, a database that lacks some is refused: an administrator runs `convoke database migrate`.
    */
   readonly migrate?: boolean | undefined;
+  /**
+   * Addresses of NATS servers, separated by commas, such as `nats://host:4222`, through which the
+   * processes on a `database` send each other what they write. It makes streams from one to another
+   * faster, and nothing is lost without it. Default: notifications of the database.
+   */
+  readonly nats?: string | undefined;
   /**
    * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
    * deleted. The process should exit with the error. Default: it is logged.
@@ -94,20 +103,10 @@ async function openOwnStorage(
   agent: Agent,
   options: AgentDataOptions & Pick<SqliteOptions, "onFatal">,
 ): Promise<AgentData> {
-  const {
-    data,
-    database,
-    hostId,
-    migrate,
-    logger,
-    metrics,
-    holder = {},
-    source,
-    onFatal,
-  } = options;
+  const { data, database, logger, metrics, holder = {}, source, onFatal } = options;
   if (database !== undefined) {
     const folder = await processFolder(data);
-    const backend = await openDatabase(database, { hostId, migrate, onFatal, metrics });
+    const backend = await openDatabase(database, options);
     return { backend, key: agentKey(agent), ...(folder !== undefined && { folder }) };
   }
   if (data === "memory") return { backend: await openMemory(), key: agentKey(agent) };
@@ -133,11 +132,11 @@ export interface HostData {
 
 /** Opens the storage of several agents, by default `.convoke/host` in the current folder. */
 export async function openHostData(options: Omit<AgentDataOptions, "source">): Promise<HostData> {
-  const { data, database, hostId, migrate, logger, metrics, holder = {} } = options;
+  const { data, database, logger, metrics, holder = {} } = options;
   const onFatal = options.onFatal ?? logFatal(logger);
   const folder = await processFolder(database === undefined ? (data ?? HOST_FOLDER) : data);
   const backend = await (database !== undefined
-    ? openDatabase(database, { hostId, migrate, onFatal, metrics })
+    ? openDatabase(database, { ...options, onFatal })
     : folder === undefined
       ? openMemory()
       : openSqlite(folder, { holder, onFatal, metrics }));
@@ -172,21 +171,18 @@ function logFatal(logger: Logger): (error: Error) => void {
 /** Gives an agent its environment. */
 async function prepareAgent(
   agent: Agent,
-  facts: Pick<
-    AgentDataOptions,
-    "logger" | "metrics" | "tracing" | "database" | "hostId" | "migrate"
-  > & {
+  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | DatabaseOption> & {
     readonly id: string;
     readonly backend: Backend;
     readonly folder: string | undefined;
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
-  const { id, folder, database, hostId, migrate, logger, metrics, tracing, onFatal } = facts;
+  const { id, folder, database, hostId, migrate, nats, logger, metrics, tracing, onFatal } = facts;
   const { sharing } = facts.backend;
   const place = {
     data: folder ?? "memory",
-    ...(database !== undefined && { database, hostId, migrate }),
+    ...(database !== undefined && { database, hostId, migrate, nats }),
   };
   agent.prepare?.({
     id: `${id}/${database === undefined ? await instanceId(folder) : databaseId(database)}`,
@@ -237,10 +233,13 @@ async function openSqlite(folder: string, options: SqliteOptions): Promise<Backe
 
 async function openDatabase(
   url: string,
-  { hostId, ...options }: Omit<SqliteOptions, "holder"> & Pick<DataOptions, "hostId" | "migrate">,
+  options: Pick<AgentDataOptions, DatabaseOption | "metrics" | "logger"> &
+    Pick<SqliteOptions, "onFatal">,
 ): Promise<Backend> {
   const { openPostgresBackend } = await import("@convoke/backends/postgres");
-  return openPostgresBackend({ url, ...options, ...(hostId !== undefined && { host: hostId }) });
+  const { hostId, migrate, nats, metrics, logger, onFatal } = options;
+  const host = hostId !== undefined && { host: hostId };
+  return openPostgresBackend({ url, migrate, nats, metrics, logger, onFatal, ...host });
 }
 
 /** The same for all processes that use a database, whatever their user and password are. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { StoredEvent } from "../../log/backend.ts";
 import { aStep, anEvent } from "../backend-contract/fixtures.ts";
 import { type OpenStorage, aRun, claimAll, eventually, sharing } from "./shared-storage.ts";
 
@@ -23,6 +24,34 @@ export function describeHearing(open: OpenStorage): void {
         const late: number[] = [];
         c.watch("t1", (head) => late.push(head));
         await eventually(() => late.at(-1), 6);
+      }),
+    );
+
+    test(
+      "a reader that is woken reads each event once and in order, as it is stored",
+      sharing(open, async ({ a, b }) => {
+        const events: StoredEvent[] = [];
+        let reading = Promise.resolve();
+        const readOn = async (): Promise<void> => {
+          for (;;) {
+            const page = await b.read("t1", events.length, 3, 1000);
+            if (page.length === 0) return;
+            events.push(...page);
+          }
+        };
+        const stop = b.watch("t1", () => {
+          reading = reading.then(readOn);
+        });
+        await a.commit(aRun("t1"));
+
+        for (let count = 0; count < 40; count += 1) {
+          await a.commit(aStep("t1", { events: [anEvent(`a ${count}`), anEvent(`b ${count}`)] }));
+        }
+
+        await eventually(() => events.length, 81);
+        stop();
+        await reading;
+        expect(events).toEqual(await a.read("t1", 0, 99));
       }),
     );
 
