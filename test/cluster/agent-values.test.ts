@@ -5,7 +5,6 @@ import { answerTo, openApprovals } from "../loop/approval-parts.ts";
 import { calls } from "../loop/scripts.ts";
 import { needsPostgres } from "../harness/postgres.ts";
 import { Hop, callsOnce } from "../sub-agents/a-hop.ts";
-import { until } from "../sub-agents/questions.ts";
 
 const address = needsPostgres();
 
@@ -65,5 +64,6 @@ test("a cancel that a server owes to a sub-agent is sent by another one", async 
   await a.stop();
   await worker.start();
 
-  await until(worker, "canceled");
+  const state = async (): Promise<string> => (await worker.task()).status.state;
+  await expect.poll(state, { timeout: 25_000, interval: 200 }).toBe("canceled");
 });
