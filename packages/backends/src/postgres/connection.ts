@@ -168,6 +168,8 @@ export interface DatabaseAddress {
   /** Host and database, for messages to people. */
   readonly label: string;
   readonly isPreparing: boolean;
+  /** Where the schema would be among data folders; see `sub-agent-schema.ts`. Absent for a first agent. */
+  readonly place?: string;
   readonly createClient: () => Promise<Client>;
 }
 
@@ -175,7 +177,7 @@ const CONNECT_MS = 5000;
 const QUERY_MS = 15_000;
 
 /**
- * @param url with `schema` and `prepare=false` as parameters of ours, in addition to those of libpq
+ * @param url with `schema`, `place` and `prepare=false` as parameters of ours, in addition to those of libpq
  */
 export function toAddress(url: string, schema?: string): DatabaseAddress {
   const parsed = parseUrl(url);
@@ -186,12 +188,13 @@ export function toAddress(url: string, schema?: string): DatabaseAddress {
     );
   }
   const isPreparing = parsed.searchParams.get("prepare") !== "false";
-  parsed.searchParams.delete("schema");
-  parsed.searchParams.delete("prepare");
+  const place = parsed.searchParams.get("place");
+  for (const own of ["schema", "place", "prepare"]) parsed.searchParams.delete(own);
   return {
     schema: wanted,
     label: `${parsed.host === "" ? (parsed.searchParams.get("host") ?? "localhost") : parsed.host}${parsed.pathname}`,
     isPreparing,
+    ...(place !== null && { place }),
     createClient: () =>
       createClient({
         connectionString: parsed.href,

@@ -15,6 +15,7 @@ import { DatabaseError } from "./database-error.ts";
 import { FollowedTasks } from "./followed-tasks.ts";
 import { type HintBus, Hints, NotifyBus } from "./hints.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
+import { SET_META, refuseMarked } from "./marked-schema.ts";
 import { PostgresPushStore } from "./push-store.ts";
 import { PostgresTaskIndex, Reader } from "./reader.ts";
 import { PostgresRetentionStore } from "./retention-store.ts";
@@ -95,14 +96,18 @@ export async function openWithParts(
   const { url, durability = "power", leaseMs = 3000, host = hostname(), metrics } = options;
   const { software = "convoke", onFatal = () => {} } = options;
   const address = toAddress(url, options.schema);
-  const { schema, label } = address;
+  const { schema, label, place } = address;
   const settings = durability === "process" ? ["SET synchronous_commit = off"] : [];
   const writers = [1, 2].map(() => new Connection({ ...address, settings }));
   let lease: Lease | undefined;
   try {
     await migrate(writers[0]!, schema);
+    await refuseMarked(writers[0]!, schema);
     lease = new Lease({ url, schema, leaseMs, host, software }, startKeeper, onFatal);
     await lease.registered;
+    // Again: a move that began meanwhile did not see this process.
+    await refuseMarked(writers[0]!, schema);
+    if (place !== undefined) await writers[0]!.rows(SET_META, ["place", place]);
     const readers = [1, 2].map(() => new Connection(address));
     const bus = openBus(address);
     return new PostgresBackend({ writers, readers, lease, bus, settleMs, metrics });

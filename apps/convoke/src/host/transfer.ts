@@ -1,0 +1,48 @@
+import { DataFolderError } from "@convoke/backends/sqlite";
+import { type Copied, TransferError, type TransferProgress } from "@convoke/backends/transfer";
+import { type CommandContext, EXIT } from "../terminal/command.ts";
+import { note } from "../terminal/output.ts";
+
+/** How often the progress is printed. */
+const EVERY_MS = 2000;
+
+/** Prints how far a copy is on stderr, now and then. */
+export function progressPrinter(context: CommandContext): (progress: TransferProgress) => void {
+  let last = performance.now();
+  return ({ step, tasks, records }) => {
+    if (performance.now() - last < EVERY_MS) return;
+    last = performance.now();
+    const done = step === "copy" ? "copied" : "compared";
+    note(context, `${tasksText(tasks)} and their logs ${done} so far (${records} records) …`);
+  };
+}
+
+/** Says what could not be copied. */
+export function noteLeftOut(context: CommandContext, { leftOut }: Copied): void {
+  for (const [table, rows] of leftOut) {
+    note(context, `Left out: ${rows} of ${table}, which is not stored there.`);
+  }
+}
+
+/** Runs a copy. If it is not possible, the reason is printed. Returns the exit code. */
+export async function orNotPossible(
+  context: CommandContext,
+  run: () => Promise<void>,
+): Promise<number> {
+  try {
+    await run();
+    return EXIT.done.code;
+  } catch (error) {
+    const isExplained =
+      error instanceof TransferError ||
+      error instanceof DataFolderError ||
+      (error instanceof Error && error.name === "DatabaseError");
+    if (!isExplained) throw error;
+    note(context, error.message);
+    return EXIT.notStarted.code;
+  }
+}
+
+export function tasksText(count: number): string {
+  return count === 1 ? "1 task" : `${count} tasks`;
+}
