@@ -46,6 +46,6 @@ export function setWritten(written: number): { text: string; values: readonly st
 export async function refuseMarked(connection: Connection, schema: string): Promise<void> {
   const mark = await readSchemaMark(connection);
   if (mark !== undefined) {
-    throw new DatabaseError(`schema ${schema} ${whyMarked(mark)} and the address`);
+    throw new DatabaseError(`schema ${schema} ${whyMarked(mark)} and its address`);
   }
 }

@@ -8,7 +8,7 @@ import { isObject } from "@convoke/protocol/internal";
 import { type StoreRecord, TransferError } from "./store.ts";
 
 /** The first line of a backup, which is readable as it is. */
-export interface BackupHeader {
+interface BackupHeader {
   readonly format: "convoke-backup";
   readonly version: number;
   readonly createdAt: string;

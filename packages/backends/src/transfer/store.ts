@@ -22,7 +22,7 @@ export type StoreRecord =
   | SequenceRow
   | FileRow;
 
-export interface TaskRow {
+interface TaskRow {
   readonly kind: "task";
   readonly taskId: string;
   readonly owner: string;
@@ -39,7 +39,7 @@ export interface TaskRow {
 }
 
 /** A part of the log of a task. The body is packed as in the store. */
-export interface SegmentRow {
+interface SegmentRow {
   readonly kind: "segment";
   readonly taskId: string;
   readonly first: Seq;
@@ -49,14 +49,14 @@ export interface SegmentRow {
   readonly body: string;
 }
 
-export interface SnapshotRow {
+interface SnapshotRow {
   readonly kind: "snapshot";
   readonly taskId: string;
   readonly seq: Seq;
   readonly json: string;
 }
 
-export interface PushRow {
+interface PushRow {
   readonly kind: "push";
   readonly taskId: string;
   readonly id: string;
@@ -69,7 +69,7 @@ export interface PushRow {
 }
 
 /** The id of an accepted message, as a hash. */
-export interface MessageRow {
+interface MessageRow {
   readonly kind: "message";
   readonly key: string;
   readonly taskId: string;
@@ -80,7 +80,7 @@ export interface MessageRow {
 }
 
 /** A context from which retention has removed tasks. */
-export interface ContextRow {
+interface ContextRow {
   readonly kind: "context";
   readonly owner: string;
   readonly context: string;
@@ -96,7 +96,7 @@ export interface TableRow {
 }
 
 /** The last number that a sequence of Postgres has given. */
-export interface SequenceRow {
+interface SequenceRow {
   readonly kind: "sequence";
   readonly name: string;
   readonly value: number;
