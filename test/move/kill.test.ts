@@ -10,20 +10,28 @@ import { randomFrom } from "../harness/random.ts";
 import { ScriptProcess } from "../harness/script-process.ts";
 
 const TASKS = Number(process.env["CONVOKE_MOVE_TASKS"] ?? 60);
-const KILLS = Number(process.env["CONVOKE_MOVE_KILLS"] ?? 2);
+const KILLS = Number(process.env["CONVOKE_MOVE_KILLS"] ?? 1);
+
+/** A move writes about this many batches, however many tasks there are, and compares as many. */
+const BATCHES = 18;
+
+/** Of the tasks of `fillStore`. */
+const RECORDS_PER_TASK = 6;
 
 const address = needsPostgres();
 
 /** Moves tasks with a process that is killed a few times, and then with one that may finish. */
 async function moveWithKills(from: string, to: string, random: () => number): Promise<void> {
-  const start = (): ScriptProcess =>
-    new ScriptProcess(new URL("migrate-process.ts", import.meta.url), {
-      MOVE_FROM: from,
-      MOVE_TO: to,
-    });
+  const env = {
+    MOVE_FROM: from,
+    MOVE_TO: to,
+    MOVE_BATCH: String(Math.ceil((TASKS * RECORDS_PER_TASK) / BATCHES)),
+  };
+  const script = new URL("migrate-process.ts", import.meta.url);
+  const start = (): ScriptProcess => new ScriptProcess(script, env);
   for (let kill = 0; kill < KILLS; kill += 1) {
     const moving = start();
-    const lines = Math.floor(random() * 12);
+    const lines = Math.floor(random() * 2 * BATCHES);
     await Promise.race([
       moving.until((stdout) => (stdout.split("\n").length > lines ? true : undefined)),
       moving.ended,

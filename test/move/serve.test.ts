@@ -3,6 +3,7 @@ import { type RemoteAgent, connect } from "@convoke/client";
 import type { Agent, LocalAgent } from "@convoke/protocol";
 import { type AgentServer, defineAgent, serve } from "convoke";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
@@ -29,13 +30,17 @@ const NAP_MS = 5000;
 
 const steps: string[] = [];
 
-/** Asks, sleeps, or counts, by the text of the message. Its sub-agent keeps its tasks beside. */
+/** Whether work that takes long can end. */
+let isQuick = false;
+
+/** Asks, sleeps, works for long, or repeats the message, by its text. Its sub-agent keeps its tasks beside. */
 function mover(): Agent {
   const agent = defineAgent({
     name: "Mover",
     description: "Goes on wherever its tasks are.",
     restart: true,
-    async *run({ text, ask, sleep, step }) {
+    async *run({ text, ask, sleep, step, signal }) {
+      if (text === "work" && !isQuick) await once(signal, "abort");
       if (text === "ask" || text === "nap") await step("begin", () => void steps.push(text));
       if (text === "ask") yield `You said ${await ask("Which city?")}.`;
       else if (text === "nap") {
@@ -71,7 +76,7 @@ async function serveAt(place: string): Promise<{ server: AgentServer; agent: Rem
 }
 
 test(
-  "a question and a sleeping task go on in a database after a move, and a second question back in a folder",
+  "a question, a sleeping and a running task go on in a database after a move, and a second question back in a folder",
   LONG,
   async () => {
     const [folder, url, back] = [newFolder(), await address(), newFolder()];
@@ -108,7 +113,7 @@ test(
     expect(existsSync(join(back, "agents", "helper", "tasks.db"))).toBe(true);
     const third = await serveAt(back);
     expect((await third.agent.send("Oslo", { taskId: later.id })).text).toBe("You said Oslo.");
-    expect((await third.agent.get(napId)).status.state).toBe("completed");
+    expect((await third.agent.get(napId!)).status.state).toBe("completed");
     // Nothing was done twice.
     expect(steps).toEqual(["ask", "ask", "nap"]);
   },

@@ -37,8 +37,6 @@ export class DataFolderTree implements StoreTree {
   at(paths: readonly string[]): readonly Store[] {
     return paths.map((path) => new DataFolderStore(join(this.label, path), path));
   }
-
-  async close(): Promise<void> {}
 }
 
 /** The folders that have tasks, or are to have them, relative to the first one. */

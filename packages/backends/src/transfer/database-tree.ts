@@ -66,8 +66,6 @@ export class DatabaseTree implements StoreTree {
     return stores;
   }
 
-  async close(): Promise<void> {}
-
   /** As a server names the schema: after the agents on the path that have tasks of their own. */
   #schemaFor(path: string, paths: readonly string[]): string {
     let { schema } = this.#address;

@@ -1,5 +1,5 @@
 import type { Backend, CommitResult } from "@convoke/engine";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { emptySchemas } from "../postgres/empty-schema.suite.ts";
@@ -175,6 +175,23 @@ test.each(["to a database", "to a folder"])(
     await (await open(to)).close();
   },
 );
+
+test("a move whose very last step fails is completed by the next one", async () => {
+  const { url } = await schemas();
+  const original = await aFolder(4);
+  const records = await recordsIn(original);
+  await migrateStores({ from: original, to: url });
+  const to = newFolder();
+  const inTheWay = join(to, "tasks.db");
+  const onProgress = (): void => void mkdirSync(inTheWay, { recursive: true });
+  await expect(migrateStores({ from: url, to, onProgress })).rejects.toThrow("EISDIR");
+  rmSync(inTheWay, { recursive: true });
+  await expect(openSqliteBackend({ folder: to })).rejects.toThrow("is not complete");
+
+  expect(await migrateStores({ from: url, to })).toMatchObject({ tasks: 3 });
+
+  expect(await recordsIn(to)).toEqual(records);
+});
 
 test("a target that is given up is empty again, and the source can be used as before", async () => {
   const { url } = await schemas();

@@ -2,7 +2,7 @@ import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { TASK_STATES, isTerminal } from "@convoke/protocol";
-import { migrate } from "../sqlite/schema.ts";
+import { migrate, schemaVersion } from "../sqlite/schema.ts";
 import { writeFolderMark } from "../sqlite/marked-folder.ts";
 import { isDataFile, registryFile } from "./folder-files.ts";
 import { SqliteSource } from "./sqlite-source.ts";
@@ -36,11 +36,12 @@ const INSERTS: Readonly<Partial<Record<StoreRecord["kind"], string>>> = {
   file: "INSERT INTO transfer_files (name, text) VALUES (:name, :text)",
 };
 
+/** Can be repeated. */
 const BEGIN = `
-  CREATE TABLE transfer (written INTEGER NOT NULL);
-  INSERT INTO transfer (written) VALUES (0);
-  CREATE TABLE transfer_rows (json TEXT NOT NULL);
-  CREATE TABLE transfer_files (name TEXT NOT NULL, text TEXT NOT NULL);`;
+  CREATE TABLE IF NOT EXISTS transfer (written INTEGER NOT NULL);
+  INSERT INTO transfer (written) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM transfer);
+  CREATE TABLE IF NOT EXISTS transfer_rows (json TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS transfer_files (name TEXT NOT NULL, text TEXT NOT NULL);`;
 
 const END = `
   INSERT INTO counts (owner, agent_id, state, tasks)
@@ -68,9 +69,9 @@ export class SqliteTarget implements StoreTarget {
     this.#db = new DatabaseSync(this.#file);
     // Must come before the first write to a new file.
     this.#db.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
-    const isEmpty = this.#db.prepare("PRAGMA user_version").get()?.["user_version"] === 0;
+    // Before the other tables: without these, a database that has the others is complete.
+    if (schemaVersion(this.#db) === 0) this.#inTransaction(() => this.#db.exec(BEGIN));
     migrate(this.#db);
-    if (isEmpty) this.#inTransaction(() => this.#db.exec(BEGIN));
     this.#written = this.#isComplete
       ? Infinity
       : Number(this.#db.prepare("SELECT written FROM transfer").get()?.["written"]);
@@ -95,18 +96,17 @@ export class SqliteTarget implements StoreTarget {
   }
 
   async reread(): Promise<StoreSource> {
-    const of = (kind: "row" | "file") => () => (this.#isComplete ? [] : this.#waiting(kind));
     return new SqliteSource(this.#file, {
-      rows: of("row") as () => Iterable<TableRow>,
-      files: of("file") as () => Iterable<FileRow>,
+      rows: () => this.#waitingRows(),
+      files: () => this.#waitingFiles(),
     });
   }
 
   /** Can be repeated if it is cut off. */
   async finish(): Promise<void> {
     if (!this.#isComplete) {
-      registryFile.write(this.#folder, this.#waiting("row") as Iterable<TableRow>);
-      for (const { name, text } of this.#waiting("file") as Iterable<FileRow>) {
+      registryFile.write(this.#folder, this.#waitingRows());
+      for (const { name, text } of this.#waitingFiles()) {
         writeFileSync(join(this.#folder, name), text, { mode: 0o600 });
       }
       this.#inTransaction(() => this.#db.exec(END));
@@ -126,16 +126,22 @@ export class SqliteTarget implements StoreTarget {
     return this.#db.prepare(sql).get() === undefined;
   }
 
-  #waiting(kind: "row" | "file"): readonly StoreRecord[] {
-    const sql =
-      kind === "row"
-        ? "SELECT json FROM transfer_rows ORDER BY rowid"
-        : "SELECT name, text FROM transfer_files ORDER BY name";
-    const more = kind === "row" ? { table: registryFile.table } : {};
-    return this.#db
-      .prepare(sql)
-      .all()
-      .map((row) => ({ kind, ...more, ...row }) as unknown as StoreRecord);
+  #waitingRows(): readonly TableRow[] {
+    const rows = this.#db.prepare("SELECT json FROM transfer_rows ORDER BY rowid").all();
+    return rows.map(({ json }) => ({
+      kind: "row",
+      table: registryFile.table,
+      json: json as string,
+    }));
+  }
+
+  #waitingFiles(): readonly FileRow[] {
+    const rows = this.#db.prepare("SELECT name, text FROM transfer_files ORDER BY name").all();
+    return rows.map(({ name, text }) => ({
+      kind: "file",
+      name: name as string,
+      text: text as string,
+    }));
   }
 
   #insert({ kind, ...values }: StoreRecord): void {

@@ -117,7 +117,7 @@ export interface StoreSource {
 
 /** A store that is filled. No server can use it before it is finished. */
 export interface StoreTarget {
-  /** How many records it has from an earlier attempt. */
+  /** How many records it has from an earlier attempt. Infinity: all, and they were compared. */
   readonly written: number;
   /** Stores the next records: all or none of them. */
   write(records: readonly StoreRecord[]): Promise<void>;
@@ -170,7 +170,6 @@ export interface StoreTree {
    * @param paths all of the tree
    */
   at(paths: readonly string[]): readonly Store[];
-  close(): Promise<void>;
 }
 
 /** A move, a backup or a restore is not possible. The message is a sentence that says what to do. */
