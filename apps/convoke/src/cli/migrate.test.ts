@@ -1,5 +1,5 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -43,6 +43,22 @@ test("migrate moves a folder to a database, serve on the folder then names the d
   expect(await runCli(["migrate", "--undo", folder])).toMatchObject(undone);
   const twice = await runCli(["migrate", "--undo", folder]);
   expect(twice.stderr).toBe("It was not moved.\n");
+});
+
+test("migrate to a database says which agent needs its id in its code, because it was renamed", async () => {
+  const [folder, url] = [await aFolder("renamed"), await address()];
+  const agents = [
+    { id: "greeter", names: ["Greeter", "Welcome Desk"] },
+    { id: "poet", names: ["Poet"] },
+  ];
+  writeFileSync(join(folder, "agent.json"), JSON.stringify({ agents }));
+
+  const { stderr } = await runCli(["migrate", folder, url]);
+
+  expect(stderr.split("\n").slice(0, -1)).toEqual([
+    'The agent "Welcome Desk" has the id "greeter": set id: "greeter" in its code, or it does not find its tasks.',
+    "Moved and compared 1 task. Serve them from there from now on.",
+  ]);
 });
 
 test("backup writes a file, and restore fills an empty folder with it", async () => {

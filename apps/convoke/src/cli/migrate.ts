@@ -34,12 +34,13 @@ async function migrate(context: CommandContext): Promise<number> {
   }
   // Loaded on demand, so that other commands start faster.
   const { migrateStores } = await import("@convoke/backends/transfer");
-  const { noteLeftOut, orNotPossible, progressPrinter, tasksText } =
+  const { noteAgentIds, noteLeftOut, orNotPossible, progressPrinter, tasksText } =
     await import("../host/transfer.ts");
   const { signal } = context.io;
   return orNotPossible(context, async () => {
     const moved = await migrateStores({ from, to, signal, onProgress: progressPrinter(context) });
     noteLeftOut(context, moved);
+    noteAgentIds(context, from);
     note(
       context,
       `Moved and compared ${tasksText(moved.tasks)}. Serve them from there from now on.`,

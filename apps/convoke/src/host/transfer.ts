@@ -1,5 +1,7 @@
 import { DataFolderError } from "@convoke/backends/sqlite";
 import { type Copied, TransferError, type TransferProgress } from "@convoke/backends/transfer";
+import { agentIdFrom } from "@convoke/protocol/internal";
+import { readAgentRecords } from "@convoke/runtime/agent-data";
 import { type CommandContext, EXIT } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 
@@ -21,6 +23,21 @@ export function progressPrinter(context: CommandContext): (progress: TransferPro
 export function noteLeftOut(context: CommandContext, { leftOut }: Copied): void {
   for (const [table, rows] of leftOut) {
     note(context, `Left out: ${rows} of ${table}, which is not stored there.`);
+  }
+}
+
+/**
+ * A database has no record of the names that an agent had. Says which agents need their id in their
+ * code, because it is not the one that their name gives.
+ */
+export function noteAgentIds(context: CommandContext, folder: string): void {
+  for (const { id, names } of readAgentRecords(folder)) {
+    const name = names.at(-1) ?? id;
+    if (agentIdFrom(name) === id) continue;
+    note(
+      context,
+      `The agent ${JSON.stringify(name)} has the id ${JSON.stringify(id)}: set id: ${JSON.stringify(id)} in its code, or it does not find its tasks.`,
+    );
   }
 }
 

@@ -20,6 +20,7 @@ import {
   writeAgentRecord,
 } from "./agent-record.ts";
 
+export { readAgentRecords } from "./agent-record.ts";
 export { registerAgent } from "./registered-agents.ts";
 
 /** Where the tasks of an agent are stored. */
