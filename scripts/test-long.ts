@@ -12,6 +12,7 @@ const LONG_FORMS = [
   "tree",
   "push",
   "cluster",
+  "move",
   "model",
   "resume",
   "coder",

@@ -40,6 +40,8 @@ async function emptyTables({ admin, schema }: EmptySchema): Promise<void> {
     [schema],
   );
   await admin.query(rows.map(({ tablename }) => `DELETE FROM ${schema}.${tablename}`).join("; "));
+  // What a move leaves there.
+  await admin.query(`DELETE FROM ${schema}.meta WHERE key = 'place' OR key ~ '^(transfer|file:)'`);
 }
 
 /** Opens a backend on an empty schema, which is alone there. */

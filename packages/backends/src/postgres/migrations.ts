@@ -52,10 +52,10 @@ function grantsFor(schema: string, user: string): readonly Statement[] {
 }
 
 interface PrepareOptions {
-  /** Whether missing migrations are applied. */
-  readonly migrate: boolean;
-  /** Those that this program knows. */
-  readonly migrations: readonly Migration[];
+  /** Whether missing migrations are applied. Default true. */
+  readonly migrate?: boolean;
+  /** Those that this program knows. Default: all. */
+  readonly migrations?: readonly Migration[];
 }
 
 /** Connects to a database whose tables are needed. Rejects with a `DatabaseError` if it cannot be used. */
@@ -63,7 +63,7 @@ export async function connectPrepared(url: string): Promise<Connection> {
   const address = toAddress(url);
   const connection = new Connection(address);
   try {
-    await prepareSchema(connection, address, { migrate: true, migrations: MIGRATIONS });
+    await prepareSchema(connection, address);
     return connection;
   } catch (error) {
     await connection.close();
@@ -78,7 +78,7 @@ export async function connectPrepared(url: string): Promise<Connection> {
 export async function prepareSchema(
   connection: Connection,
   address: DatabaseAddress,
-  { migrate, migrations }: PrepareOptions,
+  { migrate = true, migrations = MIGRATIONS }: PrepareOptions = {},
 ): Promise<void> {
   const known = migrations.length;
   const stored = await readVersion(connection, address.schema);

@@ -21,6 +21,7 @@ import { FollowedTasks } from "./followed-tasks.ts";
 import { Hints, NotifyBus } from "./hints.ts";
 import { PostgresValues } from "./key-values.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
+import { SET_META, refuseMarked } from "./marked-schema.ts";
 import { prepareSchema } from "./migrations.ts";
 import { PostgresPushStore } from "./push-store.ts";
 import { PostgresTaskIndex, Reader } from "./reader.ts";
@@ -155,7 +156,7 @@ export async function openWithParts(
   const { url, durability = "power", leaseMs = 3000, host = hostname(), metrics } = options;
   const { software = ownSoftware(), migrate = true, onFatal = () => {}, logger } = options;
   const address = toAddress(url, options.schema);
-  const { schema } = address;
+  const { schema, place } = address;
   const settings = durability === "process" ? ["SET synchronous_commit = off"] : [];
   const writers = [1, 2].map(() => new Connection({ ...address, settings }));
   let lease: Lease | undefined;
@@ -166,8 +167,12 @@ export async function openWithParts(
   }
   try {
     await prepareSchema(writers[0]!, address, { migrate, migrations });
+    await refuseMarked(writers[0]!, schema);
     lease = new Lease({ url, schema, leaseMs, host, software }, startKeeper, onFatal);
     await lease.registered;
+    // Again: a move that began meanwhile did not see this process.
+    await refuseMarked(writers[0]!, schema);
+    if (place !== undefined) await writers[0]!.rows(SET_META, ["place", place]);
     const readers = [1, 2].map(() => new Connection(address));
     const bus = await openBus({ address, connection: writers[0]!, logger, metrics });
     const parts = { schema, writers, readers, lease, bus, host, settleMs, metrics };

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { type TaskState, isTerminal, mayFollow } from "@convoke/protocol";
 import type { CommitResult, CommitStep, NewTask, Seq } from "@convoke/engine";
 import {
@@ -8,8 +7,8 @@ import {
   notOneLine,
   wakeAtAfter,
 } from "@convoke/engine/backend";
+import { type IdScope, messageKey } from "./message-key.ts";
 import { RELEASED } from "./sharing-sql.ts";
-import { toText } from "./text.ts";
 
 /** A stored task, as far as steps depend on it. */
 export interface TaskFacts {
@@ -236,17 +235,6 @@ function newTask({ create, epoch, state, statusAt, listed }: CommitStep): TaskFa
   const none = { n: 0, wakeAt: null, runBy: null, head: 0 };
   return { ...none, owner, agentId, epoch, state, statusAt, listed };
 }
-
-/** Half of a cryptographic hash, so that callers cannot choose ids that collide. `POST` computes the same. */
-export function messageKey(
-  { owner, agentId }: IdScope,
-  { messageId }: { readonly messageId: string },
-): string {
-  return hash("sha256", toText(`${owner}\n${agentId ?? ""}\n${messageId}`), "hex").slice(0, 32);
-}
-
-/** Within what a message id is unique: each agent has its own. */
-export type IdScope = Pick<TaskFacts, "owner" | "agentId">;
 
 export function scopeOf(create: NewTask | undefined): IdScope | undefined {
   return create && { owner: create.owner, agentId: create.agentId ?? null };

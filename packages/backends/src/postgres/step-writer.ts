@@ -5,14 +5,13 @@ import { TaskCache } from "../storage/task-cache.ts";
 import type { Connection, Rows } from "./connection.ts";
 import { sqlState, toFailure } from "./database-error.ts";
 import { stateAt } from "./schema.ts";
+import { type IdScope, messageKey } from "./message-key.ts";
 import {
-  type IdScope,
   type Knowledge,
   type StepPlan,
   type TaskChange,
   type TaskFacts,
   contextKey,
-  messageKey,
   planSteps,
   scopeOf,
 } from "./step-plan.ts";

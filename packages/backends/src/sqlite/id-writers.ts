@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { AcceptedMessage, TakenMessage } from "@convoke/engine";
+import { messageKey } from "../postgres/message-key.ts";
 
 const CONTEXT = "owner = :owner AND context = :context";
 
@@ -42,6 +43,8 @@ interface AcceptingStep {
 
 /** The message ids in use. Used in the writer thread, within a transaction. */
 export class MessageWriter {
+  /** The ids that came from another store; `undefined` if there are none, as in most stores. */
+  readonly #moved: MovedMessages | undefined;
   readonly #find: StatementSync;
   readonly #findOfAgent: StatementSync;
   readonly #insert: StatementSync;
@@ -49,6 +52,7 @@ export class MessageWriter {
   readonly #forget: StatementSync;
 
   constructor(db: DatabaseSync) {
+    this.#moved = MovedMessages.in(db);
     const find =
       "SELECT task_id AS taskId, digest FROM messages WHERE hash = ? AND owner = ? AND message_id = ?";
     this.#find = db.prepare(find);
@@ -62,13 +66,21 @@ export class MessageWriter {
         (SELECT rowid FROM messages WHERE task IS NULL AND at < ? ORDER BY at LIMIT ?)`);
   }
 
-  find({ owner, agentId }: IdScope, messageId: string): TakenMessage | undefined {
+  /** @param ownAgent that of the task, also if ids of all agents are looked up */
+  find(
+    { owner, agentId }: IdScope,
+    messageId: string,
+    ownAgent: string | null,
+  ): TakenMessage | undefined {
     const id = [hashId(owner, messageId), owner, messageId] as const;
     const row =
       agentId === undefined
         ? this.#find.get(...id)
         : this.#findOfAgent.get(...id, agentId ?? NO_AGENT);
-    return row as TakenMessage | undefined;
+    return (
+      (row as TakenMessage | undefined) ??
+      this.#moved?.find({ owner, agentId: ownAgent }, messageId)
+    );
   }
 
   take(task: AcceptingTask, step: AcceptingStep, { messageId, digest }: AcceptedMessage): void {
@@ -80,6 +92,41 @@ export class MessageWriter {
   }
 
   /** Keeps the message ids of a removed task, which can be freed from now on. */
+  orphan(task: number): void {
+    this.#orphan.run(task);
+    this.#moved?.orphan(task);
+  }
+
+  forget(acceptedBefore: number, limit: number): number {
+    const forgotten = Number(this.#forget.run(acceptedBefore, limit).changes);
+    return forgotten + (this.#moved?.forget(acceptedBefore, limit - forgotten) ?? 0);
+  }
+}
+
+/** Message ids that came from another store. */
+class MovedMessages {
+  readonly #find: StatementSync;
+  readonly #orphan: StatementSync;
+  readonly #forget: StatementSync;
+
+  static in(db: DatabaseSync): MovedMessages | undefined {
+    const some = db.prepare("SELECT 1 FROM message_keys LIMIT 1").get();
+    return some === undefined ? undefined : new MovedMessages(db);
+  }
+
+  private constructor(db: DatabaseSync) {
+    this.#find = db.prepare("SELECT task_id AS taskId, digest FROM message_keys WHERE key = ?");
+    this.#orphan = db.prepare("UPDATE message_keys SET task = NULL WHERE task = ?");
+    this.#forget = db.prepare(`
+      DELETE FROM message_keys WHERE key IN
+        (SELECT key FROM message_keys WHERE task IS NULL AND at < ? ORDER BY at LIMIT ?)`);
+  }
+
+  find(scope: Required<IdScope>, messageId: string): TakenMessage | undefined {
+    const row = this.#find.get(messageKey(scope, { messageId }));
+    return row as TakenMessage | undefined;
+  }
+
   orphan(task: number): void {
     this.#orphan.run(task);
   }

@@ -9,7 +9,7 @@ import { toFailure } from "./storage-error.ts";
 const VERSION = 1;
 
 /** Entries are found by their id and by their owner and URL; everything else is in the JSON. */
-const SCHEMA = `
+export const REGISTRY_SCHEMA = `
   CREATE TABLE entries (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL,
@@ -40,7 +40,7 @@ export async function openSqliteRegistry(folder: string): Promise<RegistryStore>
         "has a registry.db of a newer version; start that version, or move the file away",
       );
     }
-    if (version === 0) db.exec(SCHEMA);
+    if (version === 0) db.exec(REGISTRY_SCHEMA);
     return new SqliteRegistryStore(db);
   } catch (error) {
     db.close();

@@ -35,6 +35,8 @@ import type { DatabaseSync } from "node:sqlite";
  * - `agent_id` is null for tasks of versions in which agents had only a name. `tasks_by_agent`
  *   serves the lists of one of several agents; a context is small, so its tasks are filtered
  *   by agent. Other tables have an empty text instead of null, which a primary key cannot have.
+ * - `message_keys` has the ids of messages that came from another store, as the hashes that all stores
+ *   can compute. Only a move or a restore adds to it.
  * - `segments.at` is when the transaction was written, and null in segments of versions without it.
  */
 export const MIGRATIONS: readonly string[] = [
@@ -166,6 +168,17 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   ALTER TABLE segments ADD COLUMN at INTEGER;
+  `,
+  `
+  CREATE TABLE message_keys (
+    key TEXT PRIMARY KEY,
+    task_id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    task INTEGER
+  ) WITHOUT ROWID;
+  CREATE INDEX message_keys_of_task ON message_keys (task) WHERE task IS NOT NULL;
+  CREATE INDEX message_keys_of_gone ON message_keys (at) WHERE task IS NULL;
   `,
 ];
 

@@ -22,6 +22,7 @@ import {
   Watchers,
 } from "@convoke/engine";
 import { DataFolderError, type HeldFolder, type HolderFacts, holdFolder } from "./data-folder.ts";
+import { refuseMarked } from "./marked-folder.ts";
 import { SqliteReader, type Statements } from "./sqlite-reader.ts";
 import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
 import { type StorageWorker, WriterThread } from "./writer-thread.ts";
@@ -88,6 +89,7 @@ export async function openWithWorker(
   const folder = holdFolder(options.folder, options.holder);
   let worker: StorageWorker | undefined;
   try {
+    refuseMarked(folder.path);
     const file = join(folder.path, "tasks.db");
     worker = await start({ file, durability, busyTimeoutMs, maxBytes, ...stateRules() });
     await opened(worker, folder);

@@ -80,7 +80,8 @@ export class StepWriter {
     const stored = this.#find(step.taskId);
     const scope = scopeOf(step, stored);
     const { message, create, count } = step;
-    const taken = message && scope && this.#messages.find(scope, message.messageId);
+    const { agentId = null } = create ?? stored ?? {};
+    const taken = message && scope && this.#messages.find(scope, message.messageId, agentId);
     const isForgotten =
       create?.unlessForgotten === true &&
       scope !== undefined &&

@@ -20,6 +20,7 @@ import {
   writeAgentRecord,
 } from "./agent-record.ts";
 
+export { readAgentRecords } from "./agent-record.ts";
 export { registerAgent } from "./registered-agents.ts";
 
 /** The options about a database. */
@@ -147,9 +148,15 @@ export async function openHostData(options: Omit<AgentDataOptions, "source">): P
       const { id } = agentKey(agent);
       const own = folder === undefined ? undefined : ownFolderIn(folder, id);
       if (own !== undefined) await mkdir(own, { recursive: true, mode: 0o700 });
-      await prepareAgent(agent, { ...options, id, backend, folder: own, onFatal });
+      const inDatabase = database !== undefined && { database: await hostedIn(database, id) };
+      await prepareAgent(agent, { ...options, ...inDatabase, id, backend, folder: own, onFatal });
     },
   };
+}
+
+async function hostedIn(database: string, id: string): Promise<string> {
+  const { hostedAgentUrl } = await import("@convoke/backends/postgres");
+  return hostedAgentUrl(database, id);
 }
 
 /** The folder of one of several agents: below the shared one, unless that was its own before. */
@@ -250,18 +257,10 @@ function databaseId(url: string): string {
 }
 
 /** The tasks of a sub-agent are in a schema of their own. */
-function besideIn(database: string, name: string): string {
-  const url = new URL(database);
-  const schema = url.searchParams.get("schema") ?? DEFAULT_SCHEMA;
-  const own = agentIdFrom(name).replaceAll("-", "_");
-  url.searchParams.set("schema", `${schema}_${own}`.slice(0, MAX_SCHEMA));
-  return url.href;
+async function besideIn(database: string, name: string): Promise<string> {
+  const { subAgentUrl } = await import("@convoke/backends/postgres");
+  return subAgentUrl(database, name);
 }
-
-const DEFAULT_SCHEMA = "convoke";
-
-/** Postgres cuts longer names. */
-const MAX_SCHEMA = 63;
 
 async function openMemory(): Promise<Backend> {
   const { createMemoryBackend } = await import("@convoke/engine/memory");
@@ -320,7 +319,7 @@ async function runBeside(
   { data, database, ...rest }: AgentDataOptions & { readonly data: string },
 ): Promise<LocalAgent> {
   const own = data === "memory" ? data : join(data, "agents", name);
-  const inDatabase = database !== undefined && { database: besideIn(database, name) };
+  const inDatabase = database !== undefined && { database: await besideIn(database, name) };
   // The folder is named by the key under which the parent has the agent, so that is its source.
   const source = data === "memory" ? undefined : join(own, name);
   const storage = { data: own, ...inDatabase, source };

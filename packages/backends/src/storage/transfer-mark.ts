@@ -1,0 +1,31 @@
+import { isObject } from "@convoke/protocol/internal";
+
+/** What a store says about a move that it takes part in, so that no server uses it meanwhile. */
+export interface TransferMark {
+  /** The same in both stores. */
+  readonly id: string;
+  readonly role: "source" | "target";
+  /** The other store, for people: a folder, or an address without a password. */
+  readonly peer: string;
+  /** A target that is complete has no mark any more. */
+  readonly isDone: boolean;
+}
+
+export function readMark(json: string): TransferMark {
+  const mark: unknown = JSON.parse(json);
+  if (!isObject(mark) || typeof mark["id"] !== "string" || typeof mark["peer"] !== "string") {
+    throw new Error("its mark of a move cannot be read");
+  }
+  const role = mark["role"] === "target" ? "target" : "source";
+  return { id: mark["id"], peer: mark["peer"], role, isDone: mark["isDone"] === true };
+}
+
+/** Why a server cannot use a store with this mark, to follow the name of the store. */
+export function whyMarked({ role, peer, isDone }: TransferMark): string {
+  if (role === "target") {
+    return `is not complete: it is being filled from ${peer}. Run that convoke migrate or convoke restore again, or remove what it has with convoke migrate --undo`;
+  }
+  return isDone
+    ? `was moved to ${peer}. Serve that, or use this one as it was before with convoke migrate --undo`
+    : `is being moved to ${peer}. Run that convoke migrate again, or give it up with convoke migrate --undo`;
+}
