@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type AgentServer, bearer, defineAgent, serve } from "convoke";
 import { createJsonLogger } from "@convoke/engine";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,13 +14,33 @@ const DRAWN = 2;
 
 const LOGINS = { limit: 5, windowMs: HOUR };
 
+/** An agent that asks and says on which host it is. */
+function twin(hostId: string) {
+  return defineAgent({
+    name: "Twin",
+    description: "Asks.",
+    local: true,
+    run: async ({ ask }) => `${await ask("Which?")} on ${hostId}`,
+  });
+}
+
+interface Task {
+  readonly id: string;
+  readonly status: { readonly state: string };
+  readonly artifacts?: unknown;
+}
+
+interface Sent {
+  readonly task: Task;
+}
+
 describe("two servers on one database", () => {
   const address = needsPostgres();
   let url: string;
   let servers: readonly [AgentServer, AgentServer];
 
   const start = (hostId: string): Promise<AgentServer> =>
-    serve(defineAgent({ name: "Twin", description: "Answers.", run: () => "Done." }), {
+    serve(twin(hostId), {
       port: 0,
       database: url,
       hostId,
@@ -68,6 +89,20 @@ describe("two servers on one database", () => {
     }
 
     expect(codes).toEqual([200, 200, 429, 429]);
+  });
+
+  test("continue a task of a local agent on its host, whichever gets the answer", async () => {
+    const [a, b] = servers;
+    const send = async (server: AgentServer, text: string, taskId?: string): Promise<Task> => {
+      const message = { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], taskId };
+      return ((await (await ask(server, "bob", "/message:send", { message })).json()) as Sent).task;
+    };
+
+    const asked = await send(a, "Go");
+    const task = await send(b, "This one", asked.id);
+
+    expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+    expect(JSON.stringify(task.artifacts)).toContain("This one on one");
   });
 
   test("have one registry", async () => {

@@ -1,6 +1,6 @@
 import type { Agent, LocalAgent } from "@convoke/protocol";
 import { createInProcessConnection } from "./in-process.ts";
-import { type RecoveryReport, recover, wakeTask } from "./lifecycle/recover.ts";
+import { NOTHING_RECOVERED, type RecoveryReport, recover, wakeTask } from "./lifecycle/recover.ts";
 import { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 import type { Backend } from "./log/backend.ts";
 import type { Logger } from "./logging/logger.ts";
@@ -108,9 +108,6 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     throw error;
   }
 }
-
-/** Of a shared storage: other processes may work on its tasks, and others are claimed one by one. */
-const NOTHING_RECOVERED: RecoveryReport = { resumed: 0, ended: 0, waiting: 0, others: [] };
 
 /** Closes the agents and then the backend of an engine that did not start. */
 export async function closeAgentsAndBackend(parts: {

@@ -1,4 +1,5 @@
 import type { Backend, CommitStep, TaskIndex, TaskQuery } from "@convoke/engine";
+import { aRegistryRecord } from "@convoke/engine/testing";
 import { isObject } from "@convoke/protocol/internal";
 import pg from "pg";
 import { describe, expect, onTestFinished, vi } from "vitest";
@@ -6,6 +7,7 @@ import { needsPostgres } from "../../../../test/harness/postgres.ts";
 import { verifies } from "../../../../test/verifies.ts";
 import { SETTINGS } from "./connection.ts";
 import { openPostgresBackend } from "./postgres-backend.ts";
+import { type ServerStores, openPostgresStores } from "./server-stores.ts";
 
 const address = needsPostgres();
 
@@ -56,6 +58,9 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "task by run_by= host=",
   "task by host= wake_at<=",
   "replica by n=",
+  "registry by id=",
+  "registry by id>",
+  "registry by owner= url=",
   "endpoint by key=",
   "endpoint by run_by=",
   "kv by collection= key=",
@@ -67,12 +72,15 @@ const CONSTANT: ReadonlySet<string> = new Set([
 
 describe("with a million stored tasks as with a thousand,", () => {
   verifies("G9", "no statement that writes scans the stored data", async () => {
-    const { url, backend, statements } = await observed();
+    const { url, backend, stores, statements } = await observed();
     await writeAll(backend);
+    await useStores(stores);
 
     expect(await growing(url, statements())).toEqual([
       // The endpoints of all active pushes.
       "push by all of push_endpoint",
+      // The number of registered agents, up to its limit.
+      "registry by all of registry_owner_url_key",
       // Retention stops at the first task that may stay.
       "task by all of task_ended",
       // The unfinished tasks of local agents.
@@ -105,9 +113,11 @@ describe("with a million stored tasks as with a thousand,", () => {
 async function observed() {
   const url = await address();
   const backend = await openPostgresBackend({ url });
+  const stores = await openPostgresStores({ url });
   const spy = vi.spyOn(pg.Client.prototype, "query");
   onTestFinished(async () => {
     spy.mockRestore();
+    await stores.close();
     await backend.close();
   });
   const statements = (): readonly string[] => [
@@ -117,7 +127,7 @@ async function observed() {
       ),
     ),
   ];
-  return { url, backend, statements };
+  return { url, backend, stores, statements };
 }
 
 /** Every kind of write: a creation, a change and an append, each also refused, and all others. */
@@ -165,6 +175,20 @@ async function writeAll(backend: Backend): Promise<void> {
   await values?.put("k", "2");
   await values?.put("k", "3", version);
   await values?.delete("k");
+}
+
+/** What servers share in addition to their tasks. */
+async function useStores({ registry, rates, audit }: ServerStores): Promise<void> {
+  const record = aRegistryRecord();
+  for (let count = 0; count < 2; count++) {
+    await registry.register(record, { perOwner: 9, total: 9 }, (known) => known);
+  }
+  await registry.get("a");
+  await registry.list("", 9);
+  await registry.delete("a");
+  await rates.draw("k", { limit: 9, windowMs: 9 }, 1);
+  await rates.arrive("k", { limit: 9, windowMs: 9 });
+  await audit.append({ event: "task.ended", json: "{}" });
 }
 
 async function readAll(backend: Backend): Promise<void> {

@@ -3,15 +3,16 @@ import { type Agent, ServerStopping } from "@convoke/protocol";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { agentKey } from "../task/agent-key.ts";
-import { type RecoveryReport, recover } from "./recover.ts";
+import { NOTHING_RECOVERED, type RecoveryReport, recover } from "./recover.ts";
 
 /**
  * Adds an agent to a running engine of several. Unfinished tasks that the store has of it are
- * recovered as at a start.
+ * recovered as at a start; in a shared storage, those that nobody works on are claimed.
  */
 export async function addAgent(engine: Engine, agent: Agent): Promise<RecoveryReport> {
   requireSeveral(engine);
-  return recover(engine, { agent: engine.agents.add(agent) });
+  const added = engine.agents.add(agent);
+  return engine.sharing === undefined ? recover(engine, { agent: added }) : NOTHING_RECOVERED;
 }
 
 /** The storage of a single agent is opened for that agent. */
@@ -34,15 +35,19 @@ export function replaceAgent(engine: Engine, agent: Agent): void {
 
 /**
  * Stops serving an agent. Its tasks stay stored: unfinished ones are left as they are, as tasks of
- * any agent that is not served, until the agent is added again. Resolves when nothing of it runs
- * any more and its resources are released.
+ * any agent that is not served, until the agent is added again. In a shared storage, other processes
+ * that serve the agent continue them. Resolves when nothing of it runs any more and its resources are
+ * released.
  */
 export async function removeAgent(engine: Engine, id: string): Promise<void> {
   const agent = engine.agents.get(id);
   if (agent === undefined) return;
   engine.agents.delete(agent);
   const own = Array.from(engine.tasks.values()).filter((live) => live.agent === agent);
+  const running = own.map(({ writer }) => writer).filter(({ isRunning }) => isRunning);
   await Promise.all(own.map((live) => stopTask(engine, live)));
+  for (const writer of running) writer.lost();
+  await engine.backend.sharing?.release(running.map(({ taskId }) => taskId));
   await agent.dispose();
 }
 

@@ -38,6 +38,9 @@ export interface RecoveryReport {
   readonly others: readonly OtherAgentTasks[];
 }
 
+/** Of a shared storage: other processes may work on its tasks, and others are claimed one by one. */
+export const NOTHING_RECOVERED: RecoveryReport = { resumed: 0, ended: 0, waiting: 0, others: [] };
+
 /** The unfinished tasks of an agent that is not served here. */
 export interface OtherAgentTasks {
   readonly agentId: string;
