@@ -40,6 +40,8 @@ export class WriteQueue {
   readonly #idle: Lane[];
   /** The tasks of writes that are being executed. */
   readonly #busy = new Set<string>();
+  /** How many writes of each task are waiting or being executed. */
+  readonly #writes = new Map<string, number>();
   readonly #unfinished = new Set<Promise<unknown>>();
   #isAlone = false;
   #waiting: Write[] = [];
@@ -71,7 +73,7 @@ export class WriteQueue {
 
   /** Whether a write of the task is waiting or being executed. */
   hasWrite(taskId: string): boolean {
-    return this.#busy.has(taskId) || this.#waiting.some((write) => write.taskId === taskId);
+    return this.#writes.has(taskId);
   }
 
   /** Resolves when the writes that are waiting or being executed now are stored, or have failed. */
@@ -106,12 +108,20 @@ export class WriteQueue {
   #add(write: Write, reject: (error: unknown) => void): void {
     if (this.#isClosed) return reject(new ClosedError());
     this.#waiting.push(write);
+    this.#count(write.taskId, 1);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => {
       this.#isScheduled = false;
       this.#start();
     });
+  }
+
+  #count(taskId: string | undefined, change: number): void {
+    if (taskId === undefined) return;
+    const count = (this.#writes.get(taskId) ?? 0) + change;
+    if (count > 0) this.#writes.set(taskId, count);
+    else this.#writes.delete(taskId);
   }
 
   #start(): void {
@@ -156,6 +166,7 @@ export class WriteQueue {
     for (const { taskId } of writes) {
       if (taskId === undefined) this.#isAlone = false;
       else this.#busy.delete(taskId);
+      this.#count(taskId, -1);
     }
     // The same lane is used again, so that the other one connects only under load.
     this.#idle.unshift(lane);
