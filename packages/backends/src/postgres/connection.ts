@@ -168,6 +168,7 @@ export interface DatabaseAddress {
   /** Host and database, for messages to people. */
   readonly label: string;
   readonly isPreparing: boolean;
+  readonly hasPartitions: boolean;
   readonly createClient: () => Promise<Client>;
 }
 
@@ -175,7 +176,8 @@ const CONNECT_MS = 5000;
 const QUERY_MS = 15_000;
 
 /**
- * @param url with `schema` and `prepare=false` as parameters of ours, in addition to those of libpq
+ * @param url with `schema`, `prepare=false` and `partitions=none` as parameters of ours, in addition to
+ *   those of libpq
  */
 export function toAddress(url: string, schema?: string): DatabaseAddress {
   const parsed = parseUrl(url);
@@ -186,12 +188,13 @@ export function toAddress(url: string, schema?: string): DatabaseAddress {
     );
   }
   const isPreparing = parsed.searchParams.get("prepare") !== "false";
-  parsed.searchParams.delete("schema");
-  parsed.searchParams.delete("prepare");
+  const hasPartitions = parsed.searchParams.get("partitions") !== "none";
+  for (const ours of ["schema", "prepare", "partitions"]) parsed.searchParams.delete(ours);
   return {
     schema: wanted,
     label: `${parsed.host === "" ? (parsed.searchParams.get("host") ?? "localhost") : parsed.host}${parsed.pathname}`,
     isPreparing,
+    hasPartitions,
     createClient: () =>
       createClient({
         connectionString: parsed.href,

@@ -15,6 +15,7 @@ import { DatabaseError } from "./database-error.ts";
 import { FollowedTasks } from "./followed-tasks.ts";
 import { type HintBus, Hints, NotifyBus } from "./hints.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
+import { Partitions } from "./partitions.ts";
 import { PostgresPushStore } from "./push-store.ts";
 import { PostgresTaskIndex, Reader } from "./reader.ts";
 import { PostgresRetentionStore } from "./retention-store.ts";
@@ -26,8 +27,8 @@ import { WriteQueue } from "./write-queue.ts";
 export interface PostgresBackendOptions {
   /**
    * The address of the database, such as `postgres://user:password@host/database`. In addition to the
-   * parameters of libpq it takes `schema`, and `prepare=false` for poolers that do not keep prepared
-   * statements.
+   * parameters of libpq it takes `schema`, `prepare=false` for poolers that do not keep prepared
+   * statements, and `partitions=none` to keep all logs in one table instead of one for each day.
    */
   readonly url: string;
 
@@ -101,11 +102,13 @@ export async function openWithParts(
   let lease: Lease | undefined;
   try {
     await migrate(writers[0]!, schema);
+    const partitions = new Partitions(writers[0]!, address.hasPartitions);
+    await partitions.tend();
     lease = new Lease({ url, schema, leaseMs, host, software }, startKeeper, onFatal);
     await lease.registered;
     const readers = [1, 2].map(() => new Connection(address));
     const bus = openBus(address);
-    return new PostgresBackend({ writers, readers, lease, bus, settleMs, metrics });
+    return new PostgresBackend({ writers, readers, lease, bus, settleMs, metrics, partitions });
   } catch (error) {
     await lease?.close();
     await Promise.all(writers.map((connection) => connection.close()));
@@ -120,6 +123,7 @@ interface Parts {
   readonly bus: HintBus;
   readonly settleMs: number;
   readonly metrics: Metrics | undefined;
+  readonly partitions: Partitions;
 }
 
 /** Counts are kept in this many shards, see `schema.ts`. */
@@ -138,7 +142,7 @@ class PostgresBackend implements Backend {
   readonly #bus: HintBus;
   #closed: Promise<void> | undefined;
 
-  constructor({ writers, readers, lease, bus, settleMs, metrics }: Parts) {
+  constructor({ writers, readers, lease, bus, settleMs, metrics, partitions }: Parts) {
     this.#connections = [...writers, ...readers];
     this.#lease = lease;
     this.#bus = bus;
@@ -170,7 +174,8 @@ class PostgresBackend implements Backend {
     });
     this.tasks = new PostgresTaskIndex(reader);
     this.pushes = new PostgresPushStore(reader, writes);
-    this.retention = new PostgresRetentionStore({ reader, writes, steps, shard: () => shard(0) });
+    const retention = { reader, writes, steps, partitions, shard: () => shard(0) };
+    this.retention = new PostgresRetentionStore(retention);
   }
 
   commit(step: CommitStep): Promise<CommitResult> {
