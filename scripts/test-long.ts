@@ -22,6 +22,7 @@ const LONG_FORMS = [
   "attack",
   "mutation",
   "soak",
+  "million",
   "pack",
   "adapters",
 ];
