@@ -7,6 +7,7 @@ import type { Database } from "../database.ts";
 import { median, percentile } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { chunkText } from "../targets/order.ts";
+import { diskTimes, syncTimes } from "./disk.ts";
 
 interface Options {
   readonly database: Database;
@@ -17,6 +18,7 @@ interface Options {
   /** The number of steps of each task in one round. */
   readonly flushes: number;
   readonly rounds: number;
+  /** `p50` in milliseconds, without the disk; `two`: two replicas over one. */
   readonly limits: { readonly perSecond: number; readonly p50: number; readonly two: number };
 }
 
@@ -47,6 +49,8 @@ export async function commits(options: Options): Promise<readonly Row[]> {
     }
   }
   await Promise.all(logs.map((log) => log.close()));
+  const disk = diskTimes(syncTimes(data, 100));
+  const mostMs = limits.p50 + disk.p50;
   const share = median(two.rates.map((rate, round) => rate / one.rates[round]!));
   return [
     {
@@ -74,8 +78,8 @@ export async function commits(options: Options): Promise<readonly Row[]> {
       work: `Postgres: group commit of ${GROUP} segments, p50`,
       ours: `${short(percentile(one.times, 50))} ms`,
       ratio: `SQLite ${short(percentile(sqlite.times, 50))} ms`,
-      budget: `${limits.p50} ms`,
-      isMet: percentile(one.times, 50) <= limits.p50,
+      budget: `${limits.p50} ms + ${short(disk.p50)} (disk)`,
+      isMet: percentile(one.times, 50) <= mostMs,
     },
     {
       work: "… p99",
