@@ -58,14 +58,17 @@ const TIDY = [
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
 /**
- * Tests that build, install or download packages, or keep several servers busy for long. `npm run
- * test:adapters`, `test:cluster`, and those that CI runs, `test:interop` and `test:pack`, run them.
+ * Tests that build, install or download packages, keep several servers busy for long, or fill a
+ * database. `npm run test:adapters`, `test:cluster`, `test:million`, and those that CI runs,
+ * `test:interop` and `test:pack`, run them.
  */
 const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**"] : []),
   ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined ? ["test/cluster/torture.test.ts"] : []),
+  ...(process.env["CONVOKE_SOAK_TASKS"] === undefined ? ["test/soak/postgres.test.ts"] : []),
+  ...(process.env["CONVOKE_STORED_TASKS"] === undefined ? ["test/million/**"] : []),
 ];
 
 export default defineConfig({

@@ -3,15 +3,19 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { checkField } from "./check.ts";
 import { closeField, startField } from "./contenders.ts";
+import { Database } from "./database.ts";
 import { answerLength } from "./measures/answer-length.ts";
 import { client } from "./measures/client.ts";
 import { blockingSend } from "./measures/blocking-send.ts";
+import { commits } from "./measures/commits.ts";
+import { databaseSends } from "./measures/database-sends.ts";
 import { fanOut } from "./measures/fan-out.ts";
 import { firstByte } from "./measures/first-byte.ts";
 import { followUpTurns } from "./measures/follow-up-turns.ts";
 import { guard } from "./measures/guard.ts";
 import { idleStreams } from "./measures/idle-streams.ts";
 import { loop } from "./measures/loop.ts";
+import { replicas } from "./measures/replicas.ts";
 import { restart } from "./measures/restart.ts";
 import { start } from "./measures/start.ts";
 import { streams } from "./measures/streams.ts";
@@ -34,6 +38,9 @@ const size = (full: number, quick: number): number => (flags.quick ? quick : ful
 // On a real disk: a folder in memory would make the syncs free.
 const data = mkdtempSync(join(process.cwd(), ".convoke-bench-"));
 const field = await startField(join(data, "served"), size(8000, 1000));
+
+let started: Database | undefined;
+const database = (): Database => (started ??= Database.start(data));
 
 const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   "blocking-send": () =>
@@ -125,10 +132,46 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
       data,
       limit: 1.3,
     }),
+  "postgres-commits": () =>
+    commits({
+      database: database(),
+      data,
+      tasks: 64,
+      events: 8,
+      flushes: size(200, 20),
+      rounds: size(7, 1),
+      limits: { perSecond: 60_000, p50: 2, two: 0.9 },
+    }),
+  "postgres-sends": () =>
+    databaseSends(field, {
+      database: database(),
+      atOnce: 32,
+      calls: size(1000, 200),
+      rounds: size(9, 1),
+      streams: { atOnce: 100, windowMs: size(1500, 300), rounds: size(2, 1) },
+      limits: {
+        ratio: 1.5,
+        replica: 190,
+        perSecond: 2500,
+        alone: 4,
+        first: { p50: 5, p99: 25 },
+      },
+    }),
+  replicas: () =>
+    replicas({
+      database: database(),
+      tokens: size(100, 20),
+      cancels: size(21, 3),
+      takeovers: size(3, 1),
+      orphans: size(10_000, 500),
+      limits: { notify: 4, poll: 30, cancel: 10, takeover: 5, orphans: 9 },
+    }),
 };
 
 try {
-  console.log(`Node ${process.versions.node}; CPU of all threads; SQLite with synchronous=FULL\n`);
+  console.log(
+    `Node ${process.versions.node}; CPU of all threads; SQLite and Postgres sync every commit\n`,
+  );
   if (flags.quick)
     console.log("A quick run: it shows that the benchmark works; the figures mean nothing.\n");
   await checkField(field, { sends: size(6000, 200), streams: size(60, 5) });
@@ -147,5 +190,6 @@ try {
   console.log(`\nSteps per commit: ${perCommit.join(", ")}.`);
 } finally {
   await closeField(field);
+  started?.close();
   rmSync(data, { recursive: true, force: true });
 }

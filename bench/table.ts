@@ -7,8 +7,11 @@ export interface Row {
   /** By wire version, 0.3 first. */
   readonly ours: string;
   readonly ratio?: string;
-  readonly budget: string;
-  readonly isMet: boolean;
+  /** Absent: the line explains another one. */
+  readonly budget?: string;
+  /** Whether the budget is the least that is allowed, and not the most. */
+  readonly isFloor?: boolean;
+  readonly isMet?: boolean;
   readonly sdkV1?: string;
   readonly sdkV03?: string;
 }
@@ -28,9 +31,11 @@ export function printHead(): void {
   printCells(COLUMNS.map(([, width]) => "-".repeat(width)));
 }
 
-export function printRow({ work, ours, ratio, budget, isMet, sdkV1, sdkV03 }: Row): void {
-  const verdict = isMet ? "ok" : "MISSED";
-  printCells([work, ours, ratio ?? "", `≤ ${budget}`, verdict, sdkV1 ?? "", sdkV03 ?? ""]);
+export function printRow(row: Row): void {
+  const { work, ours, ratio = "", budget, isFloor = false, isMet, sdkV1 = "", sdkV03 = "" } = row;
+  const limit = budget === undefined ? "" : `${isFloor ? "≥" : "≤"} ${budget}`;
+  const verdict = budget === undefined ? "" : isMet === true ? "ok" : "MISSED";
+  printCells([work, ours, ratio, limit, verdict, sdkV1, sdkV03]);
 }
 
 function printCells(cells: readonly string[]): void {

@@ -55,6 +55,11 @@ export class Target {
     return this.#url;
   }
 
+  /** The environment that it was started with, in addition to this process's own. */
+  get env(): NodeJS.ProcessEnv {
+    return this.#env;
+  }
+
   async ask<T>(question: Question | Job): Promise<T> {
     const answer = once(this.#child, "message") as Promise<[T]>;
     this.#child.send(question);
@@ -85,10 +90,15 @@ export class Target {
 
   /** Kills it in the middle of its work and starts it again. */
   async restart(): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await once(this.#child, "exit");
+    if (this.#child.signalCode === null) await this.kill();
     this.#child = launch(this.#file, this.#env, this.#root);
     this.#url = await addressOf(this.#child);
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await exited;
   }
 
   async close(): Promise<void> {

@@ -23,6 +23,7 @@ const LONG_FORMS = [
   "attack",
   "mutation",
   "soak",
+  "million",
   "guides",
   "interop",
   "pack",

@@ -118,7 +118,13 @@ function store(backend: Backend, task: number, began: number): Promise<unknown> 
     state: "completed",
     statusAt,
     listed: true,
-    create: { owner: "anonymous", contextId, agent: "Bench", createdAt: statusAt },
+    create: {
+      owner: "anonymous",
+      contextId,
+      agent: "Bench",
+      agentId: "bench",
+      createdAt: statusAt,
+    },
     message: { messageId: `stored-${task}`, digest: "" },
   });
 }

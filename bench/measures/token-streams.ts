@@ -45,7 +45,7 @@ export async function tokenStreams(field: Field, options: Options): Promise<read
   const syncs: number[] = [];
   const sessions = await interleave(everyone, rounds, (contender) => {
     syncs.push(...syncTimes(data, 100));
-    return session(contender, options);
+    return tokenSession(contender, options);
   });
   const load = `${atOnce} streams at ${TOKENS_PER_SECOND} tokens/s`;
   const disk = diskTimes(syncs);
@@ -103,7 +103,11 @@ function addedRow(field: Field, sessions: Samples<Session>, options: AddedOption
   };
 }
 
-async function session(contender: Contender, { atOnce, windowMs }: Options): Promise<Session> {
+/** Measures one contender with many streams. */
+export async function tokenSession(
+  contender: Contender,
+  { atOnce, windowMs }: Pick<Options, "atOnce" | "windowMs">,
+): Promise<Session> {
   const { target } = contender;
   const tokens = Math.ceil(((RAMP_MS + 2 * windowMs) / 1000) * TOKENS_PER_SECOND);
   const order: Order = { manner: "tokens", count: tokens };

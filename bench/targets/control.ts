@@ -7,6 +7,8 @@ export type Question =
   | "cpu"
   | "rss"
   | "counts"
+  /** When the signal of an agent that waits fired, as a time of the clock in milliseconds. */
+  | "aborted at"
   | "open gate"
   /** Do not sleep while clients are measured, and sleep again. */
   | "stay awake"
@@ -35,6 +37,7 @@ export function gateOpened(): Promise<void> {
 /** What some targets can report or do. */
 interface Abilities {
   readonly counts?: Counts;
+  readonly abortedAt?: () => Promise<number>;
   readonly work?: (job: Job) => Promise<void>;
 }
 
@@ -42,7 +45,7 @@ interface Abilities {
  * Reports to the measuring process where this target listens, and answers its requests until it
  * exits.
  */
-export function report(url: string, { counts, work }: Abilities = {}): void {
+export function report(url: string, { counts, abortedAt, work }: Abilities = {}): void {
   let rest = (): void => undefined;
   const answers: Record<Question, () => unknown> = {
     ping: () => "pong",
@@ -52,6 +55,7 @@ export function report(url: string, { counts, work }: Abilities = {}): void {
       return process.memoryUsage.rss();
     },
     counts: () => counts ?? { steps: 0, commits: 0 },
+    "aborted at": () => abortedAt?.(),
     "open gate": () => {
       gate.resolve();
       gate = Promise.withResolvers();
@@ -67,7 +71,8 @@ export function report(url: string, { counts, work }: Abilities = {}): void {
     },
   };
   process.on("message", (question: Question | Job) => {
-    if (typeof question === "string") process.send?.(answers[question]());
+    if (typeof question === "string")
+      void Promise.resolve(answers[question]()).then((answer) => process.send?.(answer));
     else void problemOf(work?.(question)).then((problem) => process.send?.(problem));
   });
   process.on("disconnect", () => process.exit());

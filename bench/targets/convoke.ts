@@ -1,21 +1,34 @@
 import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
+import { openPostgresBackend } from "@convoke/backends/postgres";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Backend, createJsonLogger } from "@convoke/engine";
 import { type AgentOptions, jwt, serve } from "@convoke/server";
+import { once } from "node:events";
+import { startKeeperThread } from "../../packages/backends/src/postgres/lease.ts";
+import { openWithParts } from "../../packages/backends/src/postgres/postgres-backend.ts";
 import { gateOpened, report } from "./control.ts";
 import { GUARD, guardSecret } from "./guard.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 
 /**
- * The full server: validation, log, state machine, streams. Tasks are in the folder BENCH_DATA, or
- * in memory. BENCH_GUARD says whether callers are authenticated, limited and measured.
+ * The full server: validation, log, state machine, streams. Tasks are in the database
+ * BENCH_DATABASE (with BENCH_HINTS=none: without hints between servers), in the folder BENCH_DATA,
+ * or in memory. BENCH_GUARD says whether callers are authenticated, limited and measured.
  */
 const agent = defineAgent({
   name: "Bench",
   description: "Does what the message says.",
-  async *run({ text, task, ask, durable }) {
+  // Servers that share a database continue each other's tasks.
+  restart: process.env["BENCH_DATABASE"] !== undefined,
+  async *run({ text, task, ask, durable, signal }) {
     const order = parseOrder(text);
+    if (order.manner === "wait") {
+      await once(signal, "abort");
+      aborted.resolve(performance.timeOrigin + performance.now());
+      aborted = Promise.withResolvers();
+      return;
+    }
     if (order.manner === "ask") for (;;) await ask(QUESTION);
     if (order.manner === "end-turn") {
       const { id: taskId, contextId } = task;
@@ -32,6 +45,8 @@ const agent = defineAgent({
     }
   },
 });
+
+let aborted = Promise.withResolvers<number>();
 
 const counts = { steps: 0, commits: 0 };
 
@@ -59,6 +74,7 @@ function counted(backend: Backend): Backend {
     tasks: backend.tasks,
     pushes: backend.pushes,
     retention: backend.retention,
+    ...(backend.sharing && { sharing: backend.sharing }),
     close: () => backend.close(),
   };
 }
@@ -73,7 +89,20 @@ const GUARDS: Readonly<Record<string, Partial<AgentOptions>>> = {
   },
 };
 
-const folder = process.env["BENCH_DATA"];
+function openDatabase(address: string): Promise<Backend> {
+  if (process.env["BENCH_HINTS"] !== "none") return openPostgresBackend({ url: address });
+  const bus = {
+    isWorking: false,
+    maxEventBytes: 0,
+    publish: () => {},
+    subscribe: () => {},
+    follow: () => () => {},
+    close: async () => {},
+  };
+  return openWithParts({ url: address }, { startKeeper: startKeeperThread, openBus: () => bus });
+}
+
+const { BENCH_DATA: folder, BENCH_DATABASE: url } = process.env;
 const server = await serve(agent, {
   port: 0,
   host: "127.0.0.1",
@@ -81,8 +110,12 @@ const server = await serve(agent, {
   ...GUARDS[process.env["BENCH_GUARD"] ?? ""],
   // The memory store keeps as many tasks as `convoke` keeps there. On disk nothing is pruned: some
   // lines measure the effect of the number of stored tasks.
-  retention: { maxTasks: folder === undefined ? 1000 : Number.MAX_SAFE_INTEGER },
-  openBackend: async () =>
-    folder === undefined ? createMemoryBackend() : counted(await openSqliteBackend({ folder })),
+  retention: { maxTasks: (folder ?? url) === undefined ? 1000 : Number.MAX_SAFE_INTEGER },
+  openBackend: async () => {
+    if (url !== undefined) return counted(await openDatabase(url));
+    return folder === undefined
+      ? createMemoryBackend()
+      : counted(await openSqliteBackend({ folder }));
+  },
 });
-report(server.url, { counts });
+report(server.url, { counts, abortedAt: () => aborted.promise });

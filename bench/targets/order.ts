@@ -3,9 +3,9 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 /**
  * How an agent works: all chunks at once, one per turn of the event loop, 50 a second, or each only
  * after the previous one was sent; or no chunks but a question, asked by a run that waits or by one
- * that ends.
+ * that ends; or nothing at all until it is canceled.
  */
-export type Manner = "burst" | "turns" | "tokens" | "alone" | "ask" | "end-turn";
+export type Manner = "burst" | "turns" | "tokens" | "alone" | "ask" | "end-turn" | "wait";
 
 /** What a message asks the agents under measurement to do. */
 export interface Order {

@@ -11,9 +11,10 @@ const agent = defineAgent({
   },
 });
 
+const [data = "", database] = process.argv.slice(2);
 const server = await serve(agent, {
   port: 0,
-  data: process.argv[2] ?? "",
+  ...(database === undefined ? { data } : { database }),
   retention: { maxTasks: 1000, maxAgeMs: 2000, everyMs: 500 },
 });
 

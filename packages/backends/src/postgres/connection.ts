@@ -170,6 +170,7 @@ export interface DatabaseAddress {
   /** The address that an administrator would use, for command lines in messages. */
   readonly adminUrl: string;
   readonly isPreparing: boolean;
+  readonly hasPartitions: boolean;
   /** Where the schema would be among data folders; see `sub-agent-schema.ts`. Absent for a first agent. */
   readonly place?: string;
   /** @param queryMs how long a statement may take; 0 for any time. Default 15 s. */
@@ -181,7 +182,8 @@ const QUERY_MS = 15_000;
 const DEFAULT_SCHEMA = "convoke";
 
 /**
- * @param url with `schema`, `place` and `prepare=false` as parameters of ours, in addition to those of libpq
+ * @param url with `schema`, `place`, `prepare=false` and `partitions=none` as parameters of ours, in
+ *   addition to those of libpq
  */
 export function toAddress(url: string, schema?: string): DatabaseAddress {
   const parsed = parseUrl(url);
@@ -192,13 +194,15 @@ export function toAddress(url: string, schema?: string): DatabaseAddress {
     );
   }
   const isPreparing = parsed.searchParams.get("prepare") !== "false";
+  const hasPartitions = parsed.searchParams.get("partitions") !== "none";
   const place = parsed.searchParams.get("place");
-  for (const own of ["schema", "place", "prepare"]) parsed.searchParams.delete(own);
+  for (const own of ["schema", "place", "prepare", "partitions"]) parsed.searchParams.delete(own);
   return {
     schema: wanted,
     adminUrl: adminUrl(parsed, wanted),
     label: `${parsed.host === "" ? (parsed.searchParams.get("host") ?? "localhost") : parsed.host}${parsed.pathname}`,
     isPreparing,
+    hasPartitions,
     ...(place !== null && { place }),
     createClient: (queryMs = QUERY_MS) =>
       createClient({

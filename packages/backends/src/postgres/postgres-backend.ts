@@ -23,6 +23,7 @@ import { PostgresValues } from "./key-values.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
 import { SET_META, refuseMarked } from "./marked-schema.ts";
 import { prepareSchema } from "./migrations.ts";
+import { Partitions } from "./partitions.ts";
 import { PostgresPushStore } from "./push-store.ts";
 import { PostgresTaskIndex, Reader } from "./reader.ts";
 import { PostgresRetentionStore } from "./retention-store.ts";
@@ -34,8 +35,8 @@ import { WriteQueue } from "./write-queue.ts";
 export interface PostgresBackendOptions {
   /**
    * The address of the database, such as `postgres://user:password@host/database`. In addition to the
-   * parameters of libpq it takes `schema`, and `prepare=false` for poolers that do not keep prepared
-   * statements.
+   * parameters of libpq it takes `schema`, `prepare=false` for poolers that do not keep prepared
+   * statements, and `partitions=none` to keep all logs in one table instead of one for each day.
    */
   readonly url: string;
 
@@ -168,6 +169,8 @@ export async function openWithParts(
   try {
     await prepareSchema(writers[0]!, address, { migrate, migrations });
     await refuseMarked(writers[0]!, schema);
+    const partitions = new Partitions(writers[0]!, address.hasPartitions);
+    await partitions.tend();
     lease = new Lease({ url, schema, leaseMs, host, software }, startKeeper, onFatal);
     await lease.registered;
     // Again: a move that began meanwhile did not see this process.
@@ -176,7 +179,7 @@ export async function openWithParts(
     const readers = [1, 2].map(() => new Connection(address));
     const bus = await openBus({ address, connection: writers[0]!, logger, metrics });
     const parts = { schema, writers, readers, lease, bus, host, settleMs, metrics };
-    return new PostgresBackend(parts);
+    return new PostgresBackend({ ...parts, partitions });
   } catch (error) {
     await lease?.close();
     await Promise.all(writers.map((connection) => connection.close()));
@@ -200,6 +203,7 @@ interface Parts {
   readonly host: string;
   readonly settleMs: number;
   readonly metrics: Metrics | undefined;
+  readonly partitions: Partitions;
 }
 
 /** Counts are kept in this many shards, see `schema.ts`. */
@@ -220,7 +224,8 @@ class PostgresBackend implements Backend {
   readonly #endMetrics: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor({ schema, writers, readers, lease, bus, host, settleMs, metrics }: Parts) {
+  constructor(parts: Parts) {
+    const { schema, writers, readers, lease, bus, host, settleMs, metrics, partitions } = parts;
     this.#connections = [...writers, ...readers];
     this.#lease = lease;
     this.#bus = bus;
@@ -251,8 +256,8 @@ class PostgresBackend implements Backend {
       hints.send({ kind: "values", collection }),
     );
     const { open: values } = this.#values;
-    const parts = { reader, lease, hints, steps, writes, values, host, settleMs };
-    this.sharing = new PostgresSharing(parts);
+    const sharing = { reader, lease, hints, steps, writes, values, host, settleMs };
+    this.sharing = new PostgresSharing(sharing);
     this.#followed = new FollowedTasks({
       reader,
       hints,
@@ -268,7 +273,8 @@ class PostgresBackend implements Backend {
     });
     this.tasks = new PostgresTaskIndex(reader);
     this.pushes = new PostgresPushStore(reader, writes);
-    this.retention = new PostgresRetentionStore({ reader, writes, steps, shard: () => shard(0) });
+    const retention = { reader, writes, steps, partitions, shard: () => shard(0) };
+    this.retention = new PostgresRetentionStore(retention);
   }
 
   commit(step: CommitStep): Promise<CommitResult> {

@@ -276,7 +276,7 @@ function waysIn(plan: unknown): readonly string[] {
   const inner = Object.values(plan).flatMap(waysIn);
   const type = String(plan["Node Type"]);
   if (!/(?:Seq|Index|Index Only|Bitmap Heap) Scan/.test(type)) return inner;
-  const table = String(plan["Relation Name"]).replace(/_rest$/, "");
+  const table = String(plan["Relation Name"]).replace(/_(?:rest|\d{4}_\d\d_\d\d)$/, "");
   return [...inner, `${table} by ${condition(plan)}`];
 }
 

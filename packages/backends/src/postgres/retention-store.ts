@@ -1,5 +1,6 @@
 import type { PruneQuery, RetentionStore, Seq, StoredSnapshot, TaskRecord } from "@convoke/engine";
 import { unpackLines } from "../storage/front-coding.ts";
+import type { Partitions } from "./partitions.ts";
 import type { Reader } from "./reader.ts";
 import type { StepWriter } from "./step-writer.ts";
 import { COMPACTABLE, toRecords } from "./task-sql.ts";
@@ -95,6 +96,7 @@ interface Parts {
   readonly reader: Reader;
   readonly writes: WriteQueue;
   readonly steps: StepWriter;
+  readonly partitions: Partitions;
   readonly shard: () => number;
 }
 
@@ -107,11 +109,12 @@ export class PostgresRetentionStore implements RetentionStore {
   }
 
   prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
-    const { writes, steps, shard } = this.#parts;
+    const { writes, steps, partitions, shard } = this.#parts;
     const values = [toBigint(endedBefore), toBigint(keep), limit, shard()];
     return writes.write(async (connection) => {
       const removed = await connection.rows(PRUNE, values);
       for (const [taskId] of removed) steps.forget(fromText(taskId as string));
+      await partitions.tendIfDue();
       return removed.length;
     });
   }
@@ -146,7 +149,7 @@ export class PostgresRetentionStore implements RetentionStore {
     }, taskId);
   }
 
-  /** Autovacuum returns space by itself. */
+  /** Autovacuum and dropped partitions return space by themselves. */
   async reclaim(): Promise<boolean> {
     return this.#parts.writes.write(async () => false);
   }

@@ -7,6 +7,12 @@ import type { Lane, StepWriter } from "./step-writer.ts";
 /** Steps that share a transaction. More would make a caller wait longer than they save. */
 const MAX_STEPS = 128;
 
+/** A batch with this many steps means that many tasks write concurrently. */
+const MANY_STEPS = 4;
+
+/** How long the next batch is then collected: a transaction costs more than most steps. */
+const GATHER_MS = 1;
+
 interface PendingStep {
   readonly kind: "step";
   readonly taskId: string;
@@ -40,10 +46,13 @@ export class WriteQueue {
   readonly #idle: Lane[];
   /** The tasks of writes that are being executed. */
   readonly #busy = new Set<string>();
+  /** How many writes of each task are waiting or being executed. */
+  readonly #writes = new Map<string, number>();
   readonly #unfinished = new Set<Promise<unknown>>();
   #isAlone = false;
   #waiting: Write[] = [];
   #isScheduled = false;
+  #areMany = false;
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
@@ -71,7 +80,7 @@ export class WriteQueue {
 
   /** Whether a write of the task is waiting or being executed. */
   hasWrite(taskId: string): boolean {
-    return this.#busy.has(taskId) || this.#waiting.some((write) => write.taskId === taskId);
+    return this.#writes.has(taskId);
   }
 
   /** Resolves when the writes that are waiting or being executed now are stored, or have failed. */
@@ -106,12 +115,27 @@ export class WriteQueue {
   #add(write: Write, reject: (error: unknown) => void): void {
     if (this.#isClosed) return reject(new ClosedError());
     this.#waiting.push(write);
-    if (this.#isScheduled) return;
+    this.#count(write.taskId, 1);
+    this.#schedule();
+  }
+
+  /** Steps of the same tick share a batch. If many tasks write, it waits a little longer. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#idle.length === 0 || this.#waiting.length === 0) return;
     this.#isScheduled = true;
-    queueMicrotask(() => {
+    const start = (): void => {
       this.#isScheduled = false;
       this.#start();
-    });
+    };
+    if (this.#areMany) setTimeout(start, GATHER_MS);
+    else queueMicrotask(start);
+  }
+
+  #count(taskId: string | undefined, change: number): void {
+    if (taskId === undefined) return;
+    const count = (this.#writes.get(taskId) ?? 0) + change;
+    if (count > 0) this.#writes.set(taskId, count);
+    else this.#writes.delete(taskId);
   }
 
   #start(): void {
@@ -144,6 +168,7 @@ export class WriteQueue {
 
   async #run(lane: Lane, writes: readonly Write[]): Promise<void> {
     const chosen = new Set(writes);
+    this.#areMany = writes.length >= MANY_STEPS;
     this.#waiting = this.#waiting.filter((write) => !chosen.has(write));
     for (const { taskId } of writes) {
       if (taskId === undefined) this.#isAlone = true;
@@ -156,10 +181,11 @@ export class WriteQueue {
     for (const { taskId } of writes) {
       if (taskId === undefined) this.#isAlone = false;
       else this.#busy.delete(taskId);
+      this.#count(taskId, -1);
     }
     // The same lane is used again, so that the other one connects only under load.
     this.#idle.unshift(lane);
-    this.#start();
+    this.#schedule();
     if (this.#isIdle) this.#onIdle?.();
   }
 
