@@ -7,12 +7,6 @@ import type { Lane, StepWriter } from "./step-writer.ts";
 /** Steps that share a transaction. More would make a caller wait longer than they save. */
 const MAX_STEPS = 128;
 
-/** A batch with this many steps means that many tasks write concurrently. */
-const MANY_STEPS = 4;
-
-/** How long the next batch is then collected: a transaction costs more than most steps. */
-const GATHER_MS = 1;
-
 interface PendingStep {
   readonly kind: "step";
   readonly taskId: string;
@@ -52,7 +46,6 @@ export class WriteQueue {
   #isAlone = false;
   #waiting: Write[] = [];
   #isScheduled = false;
-  #areMany = false;
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
@@ -116,19 +109,12 @@ export class WriteQueue {
     if (this.#isClosed) return reject(new ClosedError());
     this.#waiting.push(write);
     this.#count(write.taskId, 1);
-    this.#schedule();
-  }
-
-  /** Steps of the same tick share a batch. If many tasks write, it waits a little longer. */
-  #schedule(): void {
-    if (this.#isScheduled || this.#idle.length === 0 || this.#waiting.length === 0) return;
+    if (this.#isScheduled) return;
     this.#isScheduled = true;
-    const start = (): void => {
+    queueMicrotask(() => {
       this.#isScheduled = false;
       this.#start();
-    };
-    if (this.#areMany) setTimeout(start, GATHER_MS);
-    else queueMicrotask(start);
+    });
   }
 
   #count(taskId: string | undefined, change: number): void {
@@ -168,7 +154,6 @@ export class WriteQueue {
 
   async #run(lane: Lane, writes: readonly Write[]): Promise<void> {
     const chosen = new Set(writes);
-    this.#areMany = writes.length >= MANY_STEPS;
     this.#waiting = this.#waiting.filter((write) => !chosen.has(write));
     for (const { taskId } of writes) {
       if (taskId === undefined) this.#isAlone = true;
@@ -185,7 +170,7 @@ export class WriteQueue {
     }
     // The same lane is used again, so that the other one connects only under load.
     this.#idle.unshift(lane);
-    this.#schedule();
+    this.#start();
     if (this.#isIdle) this.#onIdle?.();
   }
 
