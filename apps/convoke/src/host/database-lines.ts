@@ -37,7 +37,7 @@ function hintsLine({ isNotifying, nats }: Facts): string {
   if (nats !== undefined) return "NATS";
   return isNotifying
     ? "NOTIFY"
-    : "none arrive, as behind a pooler: servers look by themselves instead";
+    : "none arrive, as behind a pooler: servers look every 250 ms instead";
 }
 
 /** Why the cards of servers behind a load balancer would name different addresses. */

@@ -171,7 +171,7 @@ export const MIGRATIONS: readonly Migration[] = [
     owner text COLLATE "C" NOT NULL,
     url text COLLATE "C" NOT NULL,
     json text NOT NULL,
-    version int NOT NULL,
+    version int NOT NULL DEFAULT 1,
     UNIQUE (owner, url)
   );
 
