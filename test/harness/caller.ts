@@ -51,6 +51,7 @@ export class Caller {
   readonly #directory: Directory;
   readonly #text: string;
   #requests = 0;
+  #lastEventId = "";
 
   constructor(directory: Directory, messageId: string, text: string) {
     this.#directory = directory;
@@ -110,10 +111,9 @@ export class Caller {
 
   /** Either method resumes a stream, so they alternate. */
   #streamRequest(): readonly [method: string, params: object, lastEventId?: string] {
-    const last = this.frames.at(-1);
     const send = ["message/stream", { message: this.#message() }] as const;
-    if (last === undefined || this.taskId === undefined) return send;
-    const lastEventId = String(last.id);
+    if (this.taskId === undefined) return send;
+    const lastEventId = this.#lastEventId;
     return this.#requests % 2 === 0
       ? ["tasks/resubscribe", { id: this.taskId }, lastEventId]
       : [...send, lastEventId];
@@ -173,7 +173,9 @@ export class Caller {
     for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
       for (const { id, data } of decoder.push(piece)) {
         const event = resultOf<AgentEvent>(data);
-        this.frames.push({ id: Number(id), event });
+        // Servers that share a database add an epoch to the sequence.
+        this.frames.push({ id: Number.parseInt(id), event });
+        this.#lastEventId = id;
         yield event;
       }
     }

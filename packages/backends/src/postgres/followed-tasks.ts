@@ -85,9 +85,7 @@ export class FollowedTasks {
   /** Another process has committed. */
   hear(heads: readonly (readonly [taskId: string, head: Seq])[]): void {
     for (const [taskId, head] of heads) {
-      if (head <= (this.#heads.get(taskId) ?? Infinity) || this.#parts.isWriting(taskId)) continue;
-      this.#heads.set(taskId, head);
-      this.#watchers.wake(taskId, head);
+      if (head > (this.#heads.get(taskId) ?? Infinity)) this.#moved(taskId, head);
     }
   }
 
@@ -114,7 +112,17 @@ export class FollowedTasks {
     // A database that does not answer is found by others; the next look may succeed.
     const rows = await this.#parts.reader.rows(HEADS, [taskIds.map(toText)]).catch(() => []);
     this.#isLooking = false;
-    this.hear(rows.map(([taskId, head]) => [fromText(taskId as string), head as Seq]));
+    for (const [id, head] of rows as readonly (readonly [string, Seq])[]) {
+      const taskId = fromText(id);
+      // A hint may be old, but here a lower head says that the database has lost the end of the log.
+      if (head !== (this.#heads.get(taskId) ?? head)) this.#moved(taskId, head);
+    }
+  }
+
+  #moved(taskId: string, head: Seq): void {
+    if (this.#parts.isWriting(taskId)) return;
+    this.#heads.set(taskId, head);
+    this.#watchers.wake(taskId, head);
   }
 
   #sayLater(taskId: string): void {

@@ -74,6 +74,8 @@ export interface SharingRules {
    * there is no such process, this one takes the task over and the entry is still to be handled.
    */
   forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded>;
+  /** Continues a task from what is stored, unless another process works on it. */
+  setBack(taskId: string): void;
 }
 
 /** What became of an entry for another process. */
@@ -193,6 +195,7 @@ export class Engine {
       },
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
       onStored: (taskId) => this.storage.worked(taskId),
+      onSetBack: (taskId) => this.sharing?.setBack(taskId),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));

@@ -115,6 +115,14 @@ export class SharedTasks implements SharingRules {
     if (claimed !== undefined) await this.#takeOver(claimed, at);
   }
 
+  setBack(taskId: string): void {
+    const problem =
+      "the log of a task is not what this process wrote, continuing from what is stored";
+    this.#engine.logger.warn(problem, { taskId });
+    const claim = this.#engine.keepTrying({ taskId }, () => this.#claimIfFree(taskId));
+    this.#track(claim.then(() => undefined));
+  }
+
   /** Claims what nobody works on, again and again. */
   async #claimAll(): Promise<void> {
     let hasMore = false;
@@ -152,7 +160,10 @@ export class SharedTasks implements SharingRules {
     const live = this.#engine.tasks.get(taskId);
     if (live === undefined) return;
     live.writer.lost();
-    void this.#engine.keepTrying(live.writer, () => this.#engine.tasks.refresh(live));
+    void this.#engine.keepTrying(live.writer, () =>
+      // If the database has lost the task, there is nothing more to do.
+      this.#engine.tasks.refresh(live).catch(ignoreNotFound),
+    );
   }
 
   /** Handles what is in the mailbox of a task, one entry after the other. */
@@ -198,6 +209,10 @@ export class SharedTasks implements SharingRules {
       await writer.append([], { epoch: writer.epoch, insist: true, mailbox: [id] });
     }
   }
+}
+
+function ignoreNotFound(error: unknown): void {
+  if (!A2AError.is(error)) throw error;
 }
 
 /** A message on its way to another process. */
