@@ -6,6 +6,7 @@ import {
   cancelTask,
   getTask,
   sendMessage,
+  sendStreamingMessage,
   startEngine,
   subscribeToTask,
   followLog,
@@ -109,6 +110,23 @@ async function twoReplicas(agent: Partial<AgentDefinition>, shared = new SharedM
     await TestReplica.start(shared, agent),
   ] as const;
   return { shared, a, b };
+}
+
+/** Holds the results of all reads of a backend until they are released. */
+function holdReads(backend: SharedBackend): {
+  readonly begun: Promise<void>;
+  readonly release: () => void;
+} {
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const read = backend.read.bind(backend);
+  backend.read = async (...query) => {
+    const page = await read(...query);
+    begun.resolve();
+    await held.promise;
+    return page;
+  };
+  return { begun: begun.promise, release: held.resolve };
 }
 
 describe.each([
@@ -278,6 +296,39 @@ describe.each([
     expect(atB).toEqual(atA);
     expect(resumed).toEqual(atA.slice(5));
     expect(atA.length).toBeGreaterThan(40);
+  });
+
+  verifies("G2", "resume a stream while a read that began earlier goes on", async () => {
+    const more = Promise.withResolvers<void>();
+    const { a, b } = await twoReplicas(
+      {
+        run: async function* () {
+          yield "one ";
+          await more.promise;
+          yield "two";
+          await new Promise(() => undefined);
+        },
+      },
+      aShared(),
+    );
+    const message = userMessage("m1", "go");
+    const { id: taskId } = await a.send("go", message, false);
+    await expect.poll(async () => textOf(await a.get(taskId))).toBe("one ");
+    const reads = holdReads(b.backend);
+    const earlier = b.send("go", message, false);
+    await reads.begun;
+    more.resolve();
+    await expect.poll(async () => textOf(await a.get(taskId))).toBe("one two");
+    const { head } = (await a.backend.tasks.get(taskId))!;
+
+    const resumed = sendStreamingMessage({ message } as Parameters<typeof sendMessage>[0], {
+      ...b.call,
+      lastEventId: String(head),
+    });
+    setImmediate(reads.release);
+
+    expect(await resumed).toMatchObject({ after: head });
+    await earlier;
   });
 
   verifies("G6", "give a retried message the task of the first one", async () => {

@@ -8,7 +8,6 @@ import {
   type Metadata,
   type Metrics,
   NO_METRICS,
-  ServerStopping,
   type TaskState,
   type TraceContext,
   type TracingOptions,
@@ -196,6 +195,7 @@ export class Engine {
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
       onStored: (taskId) => this.storage.worked(taskId),
       onSetBack: (taskId) => this.sharing?.setBack(taskId),
+      keepTrying: (taskId, work) => this.keepTrying({ taskId }, work),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));
@@ -361,11 +361,7 @@ export class Engine {
     this.#isDraining = true;
     this.#closing.abort();
     this.wakeTimer.close();
-    for (const { writer, run } of this.tasks.values()) {
-      writer.close();
-      run?.abort(new ServerStopping());
-    }
-    this.tasks.clear();
+    this.tasks.stop();
   }
 
   /** Evicts a suspended run. Its generator is abandoned where it is suspended, so no user code runs. */

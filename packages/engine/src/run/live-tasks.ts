@@ -43,6 +43,8 @@ export interface LiveTasksOptions {
    * no other process works on the task.
    */
   readonly onSetBack: (taskId: string) => void;
+  /** Retries until the storage works again. */
+  readonly keepTrying: (taskId: string, work: () => Promise<void>) => Promise<unknown>;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -72,6 +74,7 @@ export class LiveTasks {
     maxTasks: MAX_WAITING,
     onEvict: (live) => this.close(live),
   });
+  #isStopped = false;
 
   constructor(options: LiveTasksOptions) {
     this.#options = options;
@@ -129,7 +132,13 @@ export class LiveTasks {
       .map(({ taskId }) => taskId);
   }
 
-  clear(): void {
+  /** Aborts all runs without ending their tasks. Nothing is written to them any more, nor to tasks that are opened later. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { writer, run } of this.#live.values()) {
+      writer.close();
+      run?.abort(new ServerStopping());
+    }
     this.#live.clear();
   }
 
@@ -177,11 +186,15 @@ export class LiveTasks {
     const held = this.#live.get(taskId);
     if (held !== undefined) return this.#holdFresh(held);
     // Concurrent callers share one read, so that none of them opens a task that another has changed since.
-    const reading = this.#reading.get(taskId) ?? this.#read(taskId);
+    const shared = this.#reading.get(taskId);
+    const reading = shared ?? this.#read(taskId);
     this.#reading.set(taskId, reading);
     try {
       const { record, snapshot } = await reading;
-      return this.openSnapshot(record, snapshot);
+      const live = this.openSnapshot(record, snapshot);
+      // A read that began before this call may be older than what this caller knows.
+      if (shared === undefined && live.writer.head >= record.head) return live;
+      return await this.#fresh(live);
     } finally {
       if (this.#reading.get(taskId) === reading) this.#reading.delete(taskId);
     }
@@ -206,8 +219,12 @@ export class LiveTasks {
     return live;
   }
 
-  async #holdFresh(live: LiveTask): Promise<LiveTask> {
-    this.hold(live);
+  #holdFresh(live: LiveTask): Promise<LiveTask> {
+    return this.#fresh(this.hold(live));
+  }
+
+  /** Brings a held task up to date. If that fails, it is not held any more. */
+  async #fresh(live: LiveTask): Promise<LiveTask> {
     try {
       await this.refresh(live);
       return live;
@@ -221,10 +238,13 @@ export class LiveTasks {
    * Brings an open task up to date with what other processes have written. If they have, its run in
    * this process is aborted without ending the task: another one works on it. A failover of the
    * database may have lost events that are in memory: then the task is set back to what is left.
+   *
+   * @param isRefused the store has refused a step of this process, so what is in memory may be wrong
    */
-  async refresh(live: LiveTask): Promise<void> {
+  async refresh(live: LiveTask, isRefused = false): Promise<void> {
     const { writer } = live;
-    while (!this.isCurrent(live)) {
+    const mustLook = isRefused && this.#options.backend.sharing !== undefined;
+    while (mustLook || !this.isCurrent(live)) {
       await writer.settled;
       const before = writer.position;
       if (before.head === 0) return;
@@ -255,15 +275,16 @@ export class LiveTasks {
     throw taskNotFound(taskId);
   }
 
-  /** A step was refused, because the log does not end where this process believes. */
-  async #setBack(live: LiveTask, head: Seq): Promise<void> {
+  /** A step was refused, because the log ends at `head` and not where this process believes. */
+  #refused(live: LiveTask, head: Seq): void {
     const { writer } = live;
-    const isFollowedUp = writer.isRunning && head > writer.head;
-    // Whoever has the lease: what is in memory is not what is stored.
-    if (head !== writer.head) writer.lost();
-    await this.refresh(live);
     // The process that worked on it before has written once more after this one had claimed it.
-    if (isFollowedUp) this.#options.onSetBack(writer.taskId);
+    const isFollowedUp = writer.isRunning && head > writer.head;
+    void this.#options.keepTrying(writer.taskId, async () => {
+      // If the store has lost the task, there is nothing more to do.
+      await this.refresh(live, true).catch(ignoreNotFound);
+      if (isFollowedUp) this.#options.onSetBack(writer.taskId);
+    });
   }
 
   async #entriesBetween(after: Seq, { taskId, head }: TaskRecord): Promise<readonly LogEntry[]> {
@@ -365,6 +386,8 @@ export class LiveTasks {
       oldest,
       onWakeAt: this.#options.onWakeAt,
     });
+    // Tasks that requests still create are stored, for the next process.
+    if (this.#isStopped && writer.head > 0) writer.close();
     if (!isTerminal(writer.nextState)) this.#live.set(writer.taskId, live);
     return this.hold(live);
   }
@@ -380,7 +403,7 @@ export class LiveTasks {
       onStored: () => onStored(facts.taskId),
       onStale: (head) => {
         const live = this.#live.get(facts.taskId);
-        if (live !== undefined) void this.#setBack(live, head).catch(() => undefined);
+        if (live !== undefined) this.#refused(live, head);
       },
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
       onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
@@ -424,6 +447,10 @@ function toWaking({ writer, agent, agentName }: LiveTask): WakingTask {
 
 function byWakeTime(one: WakePosition, other: WakePosition): number {
   return one.wakeAt - other.wakeAt || (one.taskId < other.taskId ? -1 : 1);
+}
+
+export function ignoreNotFound(error: unknown): void {
+  if (!A2AError.is(error)) throw error;
 }
 
 /** Aborts the run of a task that goes on without it. */

@@ -15,6 +15,7 @@ import { receive } from "../messages/accept-message.ts";
 import type { AddressedMessage } from "../messages/incoming.ts";
 import type { Engine, Forwarded, SharingRules } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
+import { ignoreNotFound } from "../run/live-tasks.ts";
 
 /** How often to look for tasks that nobody works on, plus or minus a fifth. */
 const CLAIM_MS = 500;
@@ -209,10 +210,6 @@ export class SharedTasks implements SharingRules {
       await writer.append([], { epoch: writer.epoch, insist: true, mailbox: [id] });
     }
   }
-}
-
-function ignoreNotFound(error: unknown): void {
-  if (!A2AError.is(error)) throw error;
 }
 
 /** A message on its way to another process. */

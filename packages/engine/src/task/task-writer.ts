@@ -256,6 +256,8 @@ export class TaskWriter {
 
   /** Records that this process has claimed the task, with a new epoch, after the given time. */
   claimed(epoch: number, at: number): void {
+    // Another process has claimed it since.
+    if (epoch < this.#storedEpoch) return;
     this.verified(at);
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#storedEpoch = epoch;
