@@ -268,9 +268,11 @@ export class LiveTasks {
 
   /** The store has lost the task. */
   #forget(live: LiveTask): never {
+    const { writer } = live;
+    const { taskId } = writer;
     abortRun(live);
-    live.writer.fence();
-    const { taskId } = live.writer;
+    writer.fence();
+    writer.lost();
     if (this.#live.get(taskId) === live) this.#live.delete(taskId);
     throw taskNotFound(taskId);
   }
