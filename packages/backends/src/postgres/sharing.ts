@@ -222,7 +222,9 @@ export class PostgresSharing implements Sharing {
     const self = this.#parts.lease.replica;
     const tasks = toRecords(rows).map((record, index) => {
       const runBy = rows[index]!.at(-1) as number | null;
-      const reason = runBy === null ? "due" : runBy === RELEASED ? "released" : "gone";
+      // Its own is one that it has claimed before without an answer, or has given up.
+      const isFree = runBy === RELEASED || runBy === self;
+      const reason = runBy === null ? "due" : isFree ? "released" : "gone";
       return { runBy, task: { ...record, reason } satisfies ClaimedTask };
     });
     for (const { task } of tasks) {
