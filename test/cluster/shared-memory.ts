@@ -25,7 +25,7 @@ const RELEASED = 0;
  * behaves like a database: a backend can lose its lease and go on, and hints can be lost.
  */
 export class SharedMemory {
-  readonly inner = createMemoryBackend();
+  readonly inner: Backend = createMemoryBackend();
   readonly values = new MemoryValues();
   readonly runBy = new Map<string, number>();
   readonly mailbox = new Map<string, MailboxEntry[]>();
@@ -156,7 +156,7 @@ export class SharedBackend implements Backend {
   watch(taskId: string, wake: (head: Seq) => void): () => void {
     const stop = this.#watchers.watch(taskId, wake);
     const poll = setInterval(() => {
-      void this.tasks.get(taskId).then((task) => task && wake(task.head));
+      void this.tasks.get(taskId).then((task) => wake(task?.head ?? 0));
     }, 50).unref();
     return () => {
       clearInterval(poll);

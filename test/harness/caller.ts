@@ -7,6 +7,7 @@ import {
   type StatusUpdateEvent,
   type Task,
   type TaskState,
+  isTerminal,
   userMessage,
 } from "@convoke/protocol";
 import { type LoggedEvent, foldLog } from "./task-log.ts";
@@ -51,6 +52,7 @@ export class Caller {
   readonly #directory: Directory;
   readonly #text: string;
   #requests = 0;
+  #lastEventId = "";
 
   constructor(directory: Directory, messageId: string, text: string) {
     this.#directory = directory;
@@ -110,10 +112,9 @@ export class Caller {
 
   /** Either method resumes a stream, so they alternate. */
   #streamRequest(): readonly [method: string, params: object, lastEventId?: string] {
-    const last = this.frames.at(-1);
     const send = ["message/stream", { message: this.#message() }] as const;
-    if (last === undefined || this.taskId === undefined) return send;
-    const lastEventId = String(last.id);
+    if (this.taskId === undefined) return send;
+    const lastEventId = this.#lastEventId;
     return this.#requests % 2 === 0
       ? ["tasks/resubscribe", { id: this.taskId }, lastEventId]
       : [...send, lastEventId];
@@ -173,7 +174,9 @@ export class Caller {
     for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
       for (const { id, data } of decoder.push(piece)) {
         const event = resultOf<AgentEvent>(data);
-        this.frames.push({ id: Number(id), event });
+        // Servers that share a database add an epoch to the sequence.
+        this.frames.push({ id: Number.parseInt(id), event });
+        this.#lastEventId = id;
         yield event;
       }
     }
@@ -185,8 +188,14 @@ function resultOf<T>(body: string): T {
     readonly result?: T;
     readonly error?: { readonly code: number; readonly message: string };
   };
-  if (answer.error !== undefined) throw new RefusedError(answer.error);
+  if (answer.error !== undefined) throw toError(answer.error);
   return answer.result as T;
+}
+
+/** A stream that has begun ends with an error if the storage does not answer: it has no status. */
+function toError(error: { readonly code: number; readonly message: string }): Error {
+  const isUnavailable = error.message.startsWith("Service unavailable");
+  return isUnavailable ? new UnavailableError(error.message) : new RefusedError(error);
 }
 
 /** What `fetch` and its bodies throw if the server is gone. */
@@ -194,6 +203,13 @@ function isConnectionLoss(error: unknown): boolean {
   return error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
 }
 
-function isLast(event: AgentEvent): event is StatusUpdateEvent {
-  return event.kind === "status-update" && (event as StatusUpdateEvent).final;
+/** Whether the stream has nothing more to say: also if it has started again with a task that has ended. */
+function isLast(event: AgentEvent): event is StatusUpdateEvent | Task {
+  if (event.kind === "status-update") return (event as StatusUpdateEvent).final;
+  return isReset(event) && isTerminal(event.status.state);
+}
+
+/** Whether it is a task that replaces everything before, because the cursor of the caller is unknown. */
+function isReset(event: AgentEvent): event is Task {
+  return event.kind === "task" && (event as Task).metadata?.["resumption"] === "reset";
 }

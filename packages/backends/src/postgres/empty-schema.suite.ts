@@ -109,6 +109,13 @@ export function opensSharedStorages(
         end();
         await admin.query(`UPDATE ${schema}.replica SET until = now() WHERE n = ${replica}`);
       },
+      loseAfter: async (taskId, seq) => {
+        await admin.query(
+          `DELETE FROM ${schema}.segment USING ${schema}.task
+           WHERE segment.task = task.n AND task.task_id = $1 AND first > $2`,
+          [taskId, seq],
+        );
+      },
       close: async () => {
         await Promise.all([...leases.keys()].map((backend) => backend.close()));
       },

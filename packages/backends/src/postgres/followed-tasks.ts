@@ -95,9 +95,10 @@ export class FollowedTasks {
       return;
     }
     const { hints } = this.#parts;
+    const { epoch } = after;
     const isSent =
       at !== undefined &&
-      hints.sendEvents({ kind: "events", taskId, after: before.head, at, events });
+      hints.sendEvents({ kind: "events", taskId, after: before.head, at, epoch, events });
     if (!isSent) this.#tellLater(taskId, after.head);
   }
 
@@ -110,20 +111,20 @@ export class FollowedTasks {
   hear(heads: readonly (readonly [taskId: string, head: Seq])[]): number {
     let news = 0;
     for (const [taskId, head] of heads) {
-      if (head <= (this.#heads.get(taskId) ?? Infinity) || this.#parts.isWriting(taskId)) continue;
-      news += 1;
-      this.#heads.set(taskId, head);
-      this.#watchers.wake(taskId, head);
+      if (head > (this.#heads.get(taskId) ?? Infinity) && this.#moved(taskId, head)) news += 1;
     }
     return news;
   }
 
   /** The same with the events. A reader that is not at their beginning reads them from the log. */
-  hearEvents({ taskId, after, events, at }: NewEvents): void {
+  hearEvents({ taskId, after, events, at, epoch }: NewEvents): void {
     if (!this.#counts.has(taskId)) return;
     const tail = this.#tails.get(taskId) ?? new Tail();
     this.#tails.set(taskId, tail);
-    tail.add(after, events, at);
+    tail.add(
+      after,
+      events.map((json, index) => ({ seq: after + index + 1, json, at, epoch })),
+    );
     this.hear([[taskId, after + events.length]]);
   }
 
@@ -172,8 +173,7 @@ export class FollowedTasks {
     if (taskIds.length > 0) {
       // A database that does not answer is found by others; the next look may succeed.
       const rows = await reader.rows(HEADS, [taskIds.map(toText)]).catch(() => []);
-      const heads = rows.map(([id, head]) => [fromText(id as string), head as Seq] as const);
-      const news = this.hear(heads);
+      const news = this.#found(rows as readonly (readonly [string, Seq])[]);
       if (news > 0) {
         this.#foundAt = performance.now();
         metrics?.count("hintsMissed", [], news);
@@ -182,6 +182,27 @@ export class FollowedTasks {
     if (this.#isClosed) return;
     const isBusy = !hints.areArriving && performance.now() - this.#foundAt < BUSY_MS;
     this.#looks = setTimeout(() => void this.#look(), isBusy ? BUSY_LOOK_MS : LOOK_MS).unref();
+  }
+
+  /** Compares what is stored with what is known. Returns how much is news. */
+  #found(rows: readonly (readonly [taskId: string, head: Seq])[]): number {
+    let news = 0;
+    for (const [id, head] of rows) {
+      const taskId = fromText(id);
+      const known = this.#heads.get(taskId) ?? head;
+      // A hint may be old, but here a lower head says that the database has lost the end of the log.
+      if (head < known) this.#tails.delete(taskId);
+      if (head !== known && this.#moved(taskId, head)) news += 1;
+    }
+    return news;
+  }
+
+  /** Wakes the watchers of a task, unless this process writes it. */
+  #moved(taskId: string, head: Seq): boolean {
+    if (this.#parts.isWriting(taskId)) return false;
+    this.#heads.set(taskId, head);
+    this.#watchers.wake(taskId, head);
+    return true;
   }
 
   #sayLater(taskId: string): void {
@@ -223,11 +244,10 @@ class Tail {
   }
 
   /** Events that do not continue the earlier ones replace them. */
-  add(after: Seq, events: readonly string[], at: number): void {
-    const added = events.map((json, index) => ({ seq: after + index + 1, json, at }));
+  add(after: Seq, events: readonly StoredEvent[]): void {
     const isNext = after === this.head && this.#length < TAIL_LENGTH;
-    this.#events = isNext ? [...this.#events, ...added] : added;
-    this.#length = events.reduce((sum, { length }) => sum + length, isNext ? this.#length : 0);
+    this.#events = isNext ? [...this.#events, ...events] : events;
+    this.#length = events.reduce((sum, { json }) => sum + json.length, isNext ? this.#length : 0);
   }
 
   /** `undefined` if those that follow are not here. */

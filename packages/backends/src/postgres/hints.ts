@@ -26,6 +26,7 @@ export interface NewEvents {
   readonly taskId: string;
   readonly after: Seq;
   readonly at: number;
+  readonly epoch: number;
   readonly events: readonly string[];
 }
 

@@ -34,7 +34,7 @@ const SEGMENTS = 256;
 
 /** The segment that contains the event after `$2`, and those that follow it. */
 const SEGMENTS_AFTER = `
-  SELECT s.first, s.last, s.at, s.body FROM @.segment s
+  SELECT s.first, s.last, s.at, s.epoch, s.body FROM @.segment s
   WHERE s.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) AND s.first >= coalesce(
     (SELECT p.first FROM @.segment p WHERE p.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1)
       AND p.first <= $2 + 1 ORDER BY p.first DESC LIMIT 1), 0)
@@ -95,11 +95,11 @@ export class Reader {
       // The first segment may end before the page begins.
       const count = Math.min(limit - page.length + 1, SEGMENTS);
       const rows = await this.rows(SEGMENTS_AFTER, [toText(taskId), from, count]);
-      for (const [first, last, at, body] of rows as readonly SegmentRow[]) {
+      for (const [first, last, at, epoch, body] of rows as readonly SegmentRow[]) {
         for (const [index, json] of unpackLines(body).entries()) {
           const seq = first + index;
           if (seq <= from) continue;
-          page.push({ seq, json, at });
+          page.push({ seq, json, at, epoch });
           length += json.length;
           if (page.length === limit || length >= maxLength) return page;
         }
@@ -110,7 +110,7 @@ export class Reader {
   }
 }
 
-type SegmentRow = readonly [first: Seq, last: Seq, at: number, body: string];
+type SegmentRow = readonly [first: Seq, last: Seq, at: number, epoch: number, body: string];
 
 /** Point reads and lists. */
 export class PostgresTaskIndex implements TaskIndex {

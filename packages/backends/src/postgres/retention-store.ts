@@ -68,24 +68,24 @@ const FORGET_CONTEXTS = `
   RETURNING 1`;
 
 const SEGMENTS = `
-  SELECT s.first, s.at, s.body FROM @.segment s
+  SELECT s.first, s.at, s.epoch, s.body FROM @.segment s
   WHERE s.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) ORDER BY s.first`;
 
 /** Replaces the segments of a log with one for each event that is kept. */
 const COMPACT = `
   WITH whole AS MATERIALIZED (
-    SELECT t.n, t.epoch FROM @.task t
+    SELECT t.n FROM @.task t
     WHERE t.task_id = $1 AND t.ended
       AND (SELECT p.id FROM @.push p WHERE p.task_id = t.task_id AND p.state <> 1 LIMIT 1) IS NULL
       AND coalesce((SELECT p.last FROM @.segment p WHERE p.task = t.n ORDER BY p.first DESC LIMIT 1), 0) = $2
     FOR UPDATE),
-  kept AS MATERIALIZED (SELECT * FROM json_to_recordset($4::json) AS k(seq int, at bigint, body text)),
+  kept AS MATERIALIZED (SELECT * FROM json_to_recordset($4::json) AS k(seq int, at bigint, epoch bigint, body text)),
   dropped AS (
     DELETE FROM @.segment s USING whole
     WHERE s.task = whole.n AND s.first <> ALL (ARRAY(SELECT seq FROM kept))),
   rewritten AS (
     INSERT INTO @.segment (task, first, last, epoch, at, body)
-    SELECT whole.n, kept.seq, kept.seq, whole.epoch, kept.at, kept.body FROM whole CROSS JOIN kept
+    SELECT whole.n, kept.seq, kept.seq, kept.epoch, kept.at, kept.body FROM whole CROSS JOIN kept
     ON CONFLICT (task, first) DO UPDATE SET last = excluded.last, body = excluded.body),
   snapped AS (
     INSERT INTO @.snapshot (task, seq, json) SELECT n, $2, $3 FROM whole
@@ -139,9 +139,9 @@ export class PostgresRetentionStore implements RetentionStore {
     const seqs = new Set(keep).add(seq);
     return this.#parts.writes.write(async (connection) => {
       const segments = await connection.rows(SEGMENTS, [toText(taskId)]);
-      const kept = (segments as readonly SegmentRow[]).flatMap(([first, at, body]) =>
+      const kept = (segments as readonly SegmentRow[]).flatMap(([first, at, epoch, body]) =>
         unpackLines(body).flatMap((line, index) =>
-          seqs.has(first + index) ? [{ seq: first + index, at, body: line }] : [],
+          seqs.has(first + index) ? [{ seq: first + index, at, epoch, body: line }] : [],
         ),
       );
       const values = [toText(taskId), seq, json, JSON.stringify(kept)];
@@ -162,7 +162,7 @@ export class PostgresRetentionStore implements RetentionStore {
   }
 }
 
-type SegmentRow = readonly [first: Seq, at: number, body: string];
+type SegmentRow = readonly [first: Seq, at: number, epoch: number, body: string];
 
 /** A time or a number that may be infinite. */
 function toBigint(value: number): number {

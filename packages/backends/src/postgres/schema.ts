@@ -61,7 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
     context text COLLATE "C" NOT NULL,
     agent text NOT NULL,
     agent_id text COLLATE "C",
-    epoch int NOT NULL,
+    epoch bigint NOT NULL,
     state smallint NOT NULL,
     status_at bigint NOT NULL,
     created_at bigint NOT NULL,
@@ -89,7 +89,7 @@ export const MIGRATIONS: readonly Migration[] = [
     task bigint NOT NULL,
     first int NOT NULL,
     last int NOT NULL,
-    epoch int NOT NULL,
+    epoch bigint NOT NULL,
     at bigint NOT NULL,
     body text NOT NULL,
     PRIMARY KEY (task, first)

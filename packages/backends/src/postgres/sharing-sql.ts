@@ -90,10 +90,15 @@ export const MAILBOX_OF = `
   CROSS JOIN LATERAL (SELECT task_id FROM @.task WHERE n = b.task AND run_by = $1 LIMIT 1) t
   GROUP BY t.task_id`;
 
-/** Which of these tasks another process works on. */
+/**
+ * Which of these tasks another process works on, or have a shorter log than this process knows: a
+ * failover to a standby that was behind loses the end.
+ */
 export const LOST = `
-  SELECT s.id FROM unnest($2::text[]) AS s(id)
-  WHERE (SELECT t.run_by FROM @.task t WHERE t.task_id = s.id) IS DISTINCT FROM $1`;
+  SELECT s.id FROM unnest($2::text[], $3::int[]) AS s(id, head)
+  WHERE (SELECT t.run_by FROM @.task t WHERE t.task_id = s.id) IS DISTINCT FROM $1
+    OR (SELECT p.last FROM @.segment p WHERE p.task = (SELECT t.n FROM @.task t WHERE t.task_id = s.id)
+      ORDER BY p.first DESC LIMIT 1) < s.head`;
 
 /** Takes endpoints of active pushes that no living process has, up to a number in total. */
 export const CLAIM_ENDPOINTS = `

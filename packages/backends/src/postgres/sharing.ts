@@ -238,7 +238,9 @@ export class PostgresSharing implements Sharing {
     const self = this.#parts.lease.replica;
     const tasks = toRecords(rows).map((record, index) => {
       const runBy = rows[index]!.at(-1) as number | null;
-      const reason = runBy === null ? "due" : runBy === RELEASED ? "released" : "gone";
+      // Its own is one that it has claimed before without an answer, or has given up.
+      const isFree = runBy === RELEASED || runBy === self;
+      const reason = runBy === null ? "due" : isFree ? "released" : "gone";
       return { runBy, task: { ...record, reason } satisfies ClaimedTask };
     });
     for (const { task } of tasks) {
@@ -287,10 +289,11 @@ export class PostgresSharing implements Sharing {
 
   /** A hint may be old: the task may be this process's again. */
   async #lookForLost(taskIds: readonly string[] = [...this.#own]): Promise<void> {
-    const { reader, lease, writes } = this.#parts;
+    const { reader, lease, steps, writes } = this.#parts;
     const own = taskIds.filter((taskId) => this.#own.has(taskId) && !writes.hasWrite(taskId));
     if (own.length === 0) return;
-    const rows = await reader.rows(LOST, [lease.replica, own.map(toText)]).catch(() => []);
+    const heads = own.map((taskId) => steps.headOf(taskId) ?? 0);
+    const rows = await reader.rows(LOST, [lease.replica, own.map(toText), heads]).catch(() => []);
     const lost = rows.map(([taskId]) => fromText(taskId as string));
     this.#lose(lost.filter((taskId) => this.#own.has(taskId) && !writes.hasWrite(taskId)));
   }

@@ -170,9 +170,9 @@ class Draft implements TaskChange {
     this.isPlain = step.create === undefined;
   }
 
-  /** A push config cannot be stored twice in one statement. */
-  mustWait({ push }: CommitStep): boolean {
-    return this.pushes.some(({ id }) => id === push?.id);
+  /** The events of a change have one epoch, and a push config cannot be stored twice in one statement. */
+  mustWait({ epoch, push }: CommitStep): boolean {
+    return epoch !== this.after.epoch || this.pushes.some(({ id }) => id === push?.id);
   }
 
   add(step: CommitStep, key: string | undefined, replica: number): void {

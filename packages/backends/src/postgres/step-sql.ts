@@ -20,7 +20,7 @@ const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 const APPEND = `
   INSERT INTO @.segment (task, first, last, epoch, at, body)
   SELECT s.n, s.first, s.last, s.epoch, ${NOW}, s.body
-  FROM json_to_recordset($1::json) AS s(n bigint, first int, last int, epoch int, body text)
+  FROM json_to_recordset($1::json) AS s(n bigint, first int, last int, epoch bigint, body text)
   WHERE (SELECT t.epoch FROM @.task t WHERE t.n = s.n AND NOT t.ended) = s.epoch
     AND ${HEAD} = s.first - 1
   ON CONFLICT (task, first) DO NOTHING
@@ -28,7 +28,7 @@ const APPEND = `
 
 /** The columns of a row of `CREATE` and `CHANGE`. */
 const COLUMNS = `
-  id text, epoch int, state smallint, status_at bigint, listed boolean, ended boolean,
+  id text, epoch bigint, state smallint, status_at bigint, listed boolean, ended boolean,
   sets_wake boolean, wake_at bigint, sets_run boolean, run_by int,
   first int, last int, body text, messages json, snapshot_seq int, snapshot text,
   pushes json, mailbox bigint[], counts json`;
@@ -116,7 +116,7 @@ const CREATE = `
  */
 const CHANGE = `
   WITH r AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1::json) AS r(n bigint, old_epoch int, old_state smallint,
+    SELECT * FROM json_to_recordset($1::json) AS r(n bigint, old_epoch bigint, old_state smallint,
       old_listed boolean, head int, ${COLUMNS})),
   s AS MATERIALIZED (SELECT * FROM r s WHERE ${HEAD} = s.head AND ${HAS_NEW_MESSAGES}),
   done AS (

@@ -20,7 +20,7 @@ const TASKS = `
       epoch, state, status_at, created_at, listed, ended, compacted, wake_at,
       CASE WHEN ended THEN NULL ELSE ${RELEASED} END
     FROM json_to_recordset($1::json) AS r(task_id text, owner text, context text, agent text,
-      agent_id text, epoch int, state smallint, status_at bigint, created_at bigint, listed boolean,
+      agent_id text, epoch bigint, state smallint, status_at bigint, created_at bigint, listed boolean,
       ended boolean, compacted boolean, wake_at bigint)
     RETURNING owner, agent_id, state, listed, ended),
   counted AS (

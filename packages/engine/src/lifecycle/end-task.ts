@@ -30,6 +30,18 @@ export async function endTask(
   state: TaskState,
   reason?: EndReason,
 ): Promise<void> {
+  await tryToEnd(engine, live, state, reason);
+  await engine.tasks.until(live, hasEnded);
+  live.detachRun();
+}
+
+/** Gives up if other processes change the task again and again. */
+async function tryToEnd(
+  engine: Engine,
+  live: LiveTask,
+  state: TaskState,
+  reason?: EndReason,
+): Promise<void> {
   const { writer } = live;
   for (let attempt = 1; !isTerminal(writer.nextState) && attempt <= MAX_ATTEMPTS; attempt++) {
     const { run } = live;
@@ -48,10 +60,8 @@ export async function endTask(
     const { kind } = await committed;
     // In a shared storage another process may have changed the task since it was read.
     if (kind !== "stale" || engine.sharing === undefined) break;
-    await engine.tasks.refresh(live);
+    await engine.tasks.refresh(live, true);
   }
-  await engine.tasks.until(live, hasEnded);
-  live.detachRun();
 }
 
 function hasEnded({ task }: LiveTask): boolean {
@@ -106,13 +116,17 @@ export async function cancelLive(
     const { kind } = await writer.append([canceled], { epoch, listed, insist: true, mailbox });
     if (kind === "stale" && engine.sharing !== undefined) {
       // Another process has taken the task over meanwhile.
-      await engine.tasks.refresh(live);
+      await engine.tasks.refresh(live, true);
       return cancelAnywhere(engine, live);
     }
     run.abort(new Error(`task ${taskId} was canceled`));
     await Promise.race([run.ended, sleep(CANCEL_GRACE_MS, undefined, { ref: false })]);
   }
-  await endTask(engine, live, "canceled");
+  await tryToEnd(engine, live, "canceled");
+  // Another process works on it: that one cancels it.
+  if (engine.sharing !== undefined && !hasEnded(live)) return cancelAnywhere(engine, live);
+  await engine.tasks.until(live, hasEnded);
+  live.detachRun();
 }
 
 /**

@@ -153,9 +153,11 @@ export async function takeOverClaimed(
     else {
       const { log } = await readTurnLog(engine.backend, claimed.taskId);
       const isAfterCrash = claimed.reason === "gone";
-      await decide(engine, live, { record: claimed, log, queue, isAfterCrash, resume: true });
+      const facts = { record: claimed, log, queue, isAfterCrash, resume: true };
+      // Its run may not have begun yet.
+      if ((await decide(engine, live, facts)) === "resumed") return;
     }
-    if (live.run !== undefined || live.isQueued || isTerminal(writer.nextState)) return;
+    if (live.run !== undefined || isTerminal(writer.nextState)) return;
     // It waits, which needs no process.
     await writer.append([], { epoch: writer.epoch, insist: true, running: false });
   } finally {

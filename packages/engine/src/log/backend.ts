@@ -36,7 +36,8 @@ export interface Backend {
 
   /**
    * Calls `wake` with the newest sequence after each commit to the task. A storage that processes
-   * share may join commits of others, and may call it once more with a sequence that is stored already.
+   * share may join commits of others, may call it once more with a sequence that is stored already, and
+   * calls it with a lower sequence than before if it has lost the end of the log.
    * Returns a function that stops it.
    */
   watch(taskId: string, wake: (head: Seq) => void): () => void;
@@ -162,6 +163,11 @@ export interface StoredEvent {
    * did not store it.
    */
   readonly at?: number;
+  /**
+   * The epoch of the step that wrote it. Absent if only one process can use the storage. Together with
+   * `seq` it identifies the event, also if the storage has lost the end of a log and it was written again.
+   */
+  readonly epoch?: number;
 }
 
 /** The indexed fields of a task, available without reading its log. */

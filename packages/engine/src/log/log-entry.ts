@@ -8,6 +8,7 @@ import {
   textPart,
 } from "@convoke/protocol";
 import type { Seq, StoredEvent } from "./backend.ts";
+import { formatCursor } from "./cursor.ts";
 
 /**
  * An event of a log with its serialized form. The text for each wire dialect is
@@ -19,6 +20,8 @@ export class LogEntry {
   readonly #template: ChunkTemplate | undefined;
   /** The position in the log; 0 until `at` sets it. A plain field, because readers look at it for every event. */
   seq: Seq = 0;
+  /** The epoch of the run that wrote it, if processes share the storage. */
+  epoch: number | undefined = undefined;
   /** Which of several entries for one event it is, from 1; undefined for the last one. */
   #nth: number | undefined;
   #text03: string | undefined;
@@ -32,23 +35,23 @@ export class LogEntry {
   }
 
   /** Sets the position in the log. */
-  at(seq: Seq, nth?: number): this {
+  at(seq: Seq, epoch: number | undefined, nth?: number): this {
     this.seq = seq;
+    this.epoch = epoch;
     this.#nth = nth;
     return this;
   }
 
-  /**
-   * The position after which a stream resumes. If an event is shown as several, those before the
-   * last name the event before and how many of them have been read.
-   */
+  /** The cursor after which a stream resumes. */
   get cursor(): number | string {
-    return this.#nth === undefined ? this.seq : `${this.seq - 1}.${this.#nth}`;
+    const { seq, epoch } = this;
+    if (epoch === undefined && this.#nth === undefined) return seq;
+    return formatCursor({ seq, epoch, shown: this.#nth });
   }
 
   /** The entry of another event at the same position. */
   with(event: AgentEvent): LogEntry {
-    return new LogEntry(event, JSON.stringify(event)).at(this.seq, this.#nth);
+    return new LogEntry(event, JSON.stringify(event)).at(this.seq, this.epoch, this.#nth);
   }
 
   /** The event as a client of that dialect receives it, or `undefined` if the event is internal. */
@@ -71,8 +74,8 @@ export class LogEntry {
 }
 
 /** Parses a stored event. */
-export function readEntry({ seq, json }: StoredEvent): LogEntry {
-  return new LogEntry(JSON.parse(json) as AgentEvent, json).at(seq);
+export function readEntry({ seq, json, epoch }: StoredEvent): LogEntry {
+  return new LogEntry(JSON.parse(json) as AgentEvent, json).at(seq, epoch);
 }
 
 /**
@@ -108,6 +111,11 @@ export class LogTail {
     if (this.#entries.length > 2 * MAX_TAIL_ENTRIES) {
       this.#entries = this.#entries.slice(-MAX_TAIL_ENTRIES);
     }
+  }
+
+  /** Forgets everything, because the log has other events now. */
+  clear(): void {
+    this.#entries = [];
   }
 
   /** Up to `limit` entries after `after`, or `undefined` if some of them are no longer in memory. */

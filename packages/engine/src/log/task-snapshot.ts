@@ -14,6 +14,8 @@ import { type LogEntry, readEntry } from "./log-entry.ts";
 export interface TaskSnapshot {
   readonly task: Task;
   readonly head: Seq;
+  /** The epoch of the event at `head`, if it is known; see `StoredEvent.epoch`. */
+  readonly epoch?: number | undefined;
   /** The length of the JSON it was built from, in characters: an upper estimate of its size in memory. */
   readonly size: number;
   /** The reply, if the agent answered with a single message instead of a task. */
@@ -32,7 +34,8 @@ export function applyEntries(
   for (const { event } of joinChunks(entries)) task = applyEvent(task, event);
   if (task === undefined) throw new Error("a log begins with a task");
   const reply = last?.event.kind === "message" ? (last.event as Message) : before?.reply;
-  return { task, head: last?.seq ?? before?.head ?? 0, size, ...(reply && { reply }) };
+  const { seq: head = 0, epoch } = last ?? { seq: before?.head, epoch: before?.epoch };
+  return { task, head, epoch, size, ...(reply && { reply }) };
 }
 
 const PAGE = 256;

@@ -1,50 +1,7 @@
 import { TASK_STATES, type TaskState, agentMessage, isTerminal } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { closesAtFinal, closesAtTerminal, parseCursor } from "./event-source.ts";
-
-describe("a cursor", () => {
-  for (const [given, seq] of [
-    ["0", 0],
-    ["1", 1],
-    ["7", 7],
-    ["007", 7],
-  ] as const) {
-    test(`${given} is a position in the log`, () => {
-      expect(parseCursor(given, { oldest: 0, head: 7 })).toBe(seq);
-    });
-  }
-
-  for (const given of [
-    "8",
-    "999999999999999",
-    "99999999999999999999999",
-    "-1",
-    "+1",
-    "1.0",
-    "1e0",
-    "0x1",
-    " 1",
-    "1 ",
-    "1,2",
-    "abc",
-    "",
-    "١",
-  ]) {
-    test(`${JSON.stringify(given)} is invalid in a log of seven events`, () => {
-      expect(parseCursor(given, { oldest: 0, head: 7 })).toBeUndefined();
-    });
-  }
-
-  test("from before the compacted log has expired", () => {
-    expect(parseCursor("5", { oldest: 6, head: 7 })).toBeUndefined();
-    expect(parseCursor("6", { oldest: 6, head: 7 })).toBe(6);
-  });
-
-  test("that was not sent is absent", () => {
-    expect(parseCursor(undefined, { oldest: 0, head: 7 })).toBeUndefined();
-  });
-});
+import { closesAtFinal, closesAtTerminal } from "./event-source.ts";
 
 function aStatus(state: TaskState, final: boolean) {
   return { kind: "status-update", taskId: "t", contextId: "c", status: { state }, final } as const;

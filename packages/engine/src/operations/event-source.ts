@@ -10,6 +10,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { Seq } from "../log/backend.ts";
+import { parseCursor } from "../log/cursor.ts";
 import { LogEntry, readEntry } from "../log/log-entry.ts";
 import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
@@ -25,10 +26,12 @@ export interface EventStreamSource {
   readonly owner: string;
   /** The task if it was open when the stream started. Its tail stays in memory after its run has ended. */
   readonly live?: LiveTask | undefined;
-  /** The snapshot that comes first, with its last sequence. */
-  readonly opening?: { readonly task: Task; readonly seq: Seq };
+  /** The snapshot that comes first, and the last event in it. */
+  readonly opening?: { readonly task: Task } & LogPlace;
   /** The stream continues with the events after this sequence. */
   readonly after: Seq;
+  /** The epoch of the event at `after`; see `LogPlace`. */
+  readonly afterEpoch?: number | undefined;
   /** The stream ends at this sequence, because the task has ended already. */
   readonly end?: Seq;
   /** How many of the events that the first shown event of the log becomes were read before. Default none. */
@@ -61,39 +64,56 @@ export function closesAtTerminal(event: AgentEvent): boolean {
   return isTerminal((event as StatusUpdateEvent).status.state);
 }
 
-/** The range of valid cursors of a log. */
-export interface CursorRange {
-  readonly oldest: Seq;
-  readonly head: Seq;
+/** An event of a log. */
+export interface LogPlace {
+  readonly seq: Seq;
+  /** See `StoredEvent.epoch`. */
+  readonly epoch?: number | undefined;
 }
 
-/** Parses a cursor. Returns `undefined` if it is not in this log, or has expired. */
-export function parseCursor(
-  lastEventId: string | undefined,
-  { oldest, head }: CursorRange,
-): Seq | undefined {
-  if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
-  const seq = Number(lastEventId);
-  return seq >= oldest && seq <= head ? seq : undefined;
+/** The event at a sequence of a log. */
+export async function placeAt(engine: Engine, taskId: string, seq: Seq): Promise<LogPlace> {
+  if (engine.backend.sharing === undefined || seq === 0) return { seq };
+  const remembered = engine.tasks.current(taskId)?.writer.tail.after(seq - 1, 1)?.[0];
+  const found = remembered ?? (await engine.backend.read(taskId, seq - 1, 1))[0];
+  return { seq, ...(found?.seq === seq && { epoch: found.epoch }) };
+}
+
+/** A log, and the range of its cursors that have not expired. */
+export interface CursorRange {
+  readonly engine: Engine;
+  readonly taskId: string;
+  readonly oldest: Seq;
+  readonly head: Seq;
 }
 
 /** Where a stream resumes. */
 export interface ResumePosition {
   readonly after: Seq;
+  readonly afterEpoch?: number | undefined;
   /** How many of the events that the next shown event of the log becomes were read. */
   readonly skip?: number;
 }
 
-/** Parses the cursor of a stream. In a dialect it may be inside an event; see `LogEntry.cursor`. */
-export function parsePosition(
+/**
+ * Looks up the cursor of a client. Resolves to `undefined` if it is not in this log, or has expired.
+ * Only in a dialect it may be inside an event.
+ */
+export async function findCursor(
   lastEventId: string | undefined,
-  range: CursorRange,
+  { engine, taskId, oldest, head }: CursorRange,
   dialect: Dialect | undefined,
-): ResumePosition | undefined {
-  const inside = dialect && /^(?<seq>\d+)\.(?<skip>\d{1,4})$/.exec(lastEventId ?? "")?.groups;
-  const after = parseCursor(inside ? inside["seq"] : lastEventId, range);
-  if (after === undefined) return undefined;
-  return { after, ...(inside && { skip: Number(inside["skip"]) }) };
+): Promise<ResumePosition | undefined> {
+  const cursor = lastEventId === undefined ? undefined : parseCursor(lastEventId);
+  if (cursor === undefined) return undefined;
+  const { seq, shown } = cursor;
+  if (shown !== undefined && dialect === undefined) return undefined;
+  const after = shown === undefined ? seq : seq - 1;
+  if (after < oldest || seq > head) return undefined;
+  const { epoch } = await placeAt(engine, taskId, seq);
+  // Without an epoch it is from a server that had the storage to itself, or from an older one.
+  if (cursor.epoch !== undefined && cursor.epoch !== epoch) return undefined;
+  return shown === undefined ? { after, afterEpoch: epoch } : { after, skip: shown };
 }
 
 /** Tells the client to replace what it has, because its cursor is not in this log. */
@@ -117,15 +137,20 @@ const OPENINGS = new WeakMap<Task, LogEntry>();
 export class LogReader {
   readonly #source: EventStreamSource;
   #cursor: Seq;
+  /** The epoch of the event at the cursor, if it is known. */
+  #epoch: number | undefined;
   #hasOpened = false;
   /** The newest commit that this reader knows of, if processes share the storage. */
   #head = 0;
   #skip: number;
   #isEnded = false;
+  /** Whether the event at the cursor may not be in the log any more. */
+  #mayBeCut = false;
 
   constructor(source: EventStreamSource) {
     this.#source = source;
     this.#cursor = source.after;
+    this.#epoch = source.afterEpoch;
     this.#skip = source.skip ?? 0;
   }
 
@@ -139,10 +164,10 @@ export class LogReader {
     const { opening } = this.#source;
     if (this.#hasOpened || opening === undefined) return [];
     this.#hasOpened = true;
-    const { task, seq } = opening;
+    const { task, seq, epoch } = opening;
     const known = OPENINGS.get(task);
     if (known?.seq === seq) return this.#viewed([known]);
-    const entry = new LogEntry(task, JSON.stringify(task)).at(seq);
+    const entry = new LogEntry(task, JSON.stringify(task)).at(seq, epoch);
     OPENINGS.set(task, entry);
     return this.#viewed([entry]);
   }
@@ -150,14 +175,24 @@ export class LogReader {
   /** The next events. Empty means: wait for the next commit. A promise only if the store is queried. */
   next(): readonly LogEntry[] | Promise<readonly LogEntry[]> {
     if (this.#isEnded) return [];
-    const remembered = this.#fromMemory();
-    if (remembered !== undefined) return this.#take(remembered);
+    const remembered = this.#mayBeCut ? undefined : this.#fromMemory();
+    if (remembered !== undefined && this.#follows(remembered)) return this.#take(remembered);
     return this.#fromStore().then((page) => this.#take(page));
   }
 
   /** There is a commit up to this sequence. It may be of another process, and not in the memory of this one. */
   committed(head: Seq): void {
-    if (this.#source.engine.sharing !== undefined) this.#head = Math.max(this.#head, head);
+    if (this.#source.engine.backend.sharing === undefined) return;
+    this.#head = Math.max(this.#head, head);
+    this.#mayBeCut ||= head < this.#cursor;
+  }
+
+  /**
+   * Whether entries follow the one at the cursor for certain: a run that writes knows everything before.
+   * Otherwise the end of the log may have been lost and written again.
+   */
+  #follows([first]: readonly LogEntry[]): boolean {
+    return first === undefined || this.#epoch === undefined || first.epoch === this.#epoch;
   }
 
   /** Events in the memory of the open task. If the task was closed since, there may be newer ones in the store. */
@@ -176,12 +211,23 @@ export class LogReader {
     if (page.length === 0 && this.#cursor < end) {
       throw new A2AError("TaskNotFound", `task ${taskId} was deleted while it was read`);
     }
-    if (page[0] !== undefined && page[0].seq !== this.#cursor + 1) {
-      // The log was compacted meanwhile. The client reconnects, and gets the snapshot that replaced it.
+    const entries = page.map(readEntry);
+    const isCompacted = entries[0] !== undefined && entries[0].seq !== this.#cursor + 1;
+    if (isCompacted || ((this.#mayBeCut || !this.#follows(entries)) && (await this.#isCut()))) {
+      // The client reconnects, and gets the snapshot that replaced the log.
       this.#isEnded = true;
       return [];
     }
-    return page.map(readEntry);
+    return entries;
+  }
+
+  /** Whether the storage has lost the event at the cursor. */
+  async #isCut(): Promise<boolean> {
+    const { engine, taskId } = this.#source;
+    this.#mayBeCut = false;
+    if (this.#epoch === undefined) return false;
+    const [event] = await engine.backend.read(taskId, this.#cursor - 1, 1);
+    return event?.seq !== this.#cursor || event.epoch !== this.#epoch;
   }
 
   #take(page: readonly LogEntry[]): readonly LogEntry[] {
@@ -197,10 +243,14 @@ export class LogReader {
       closes = closesAfter(event, seq);
     }
     const entries = count === page.length ? page : page.slice(0, count);
-    this.#cursor = entries.at(-1)?.seq ?? this.#cursor;
+    const last = entries.at(-1);
+    if (last !== undefined) {
+      this.#cursor = last.seq;
+      this.#epoch = last.epoch;
+    }
     this.#isEnded ||= closes || (end !== undefined && this.#cursor >= end);
     // A reply is the whole answer: it comes without the task (0.3 §7.2, 1.0 §3.1.2).
-    const isReply = entries.at(-1)?.event.kind === "message";
+    const isReply = last?.event.kind === "message";
     return this.#viewed(this.#inDialect(isReply ? entries.slice(-1) : entries));
   }
 
@@ -218,10 +268,10 @@ export class LogReader {
   #inDialect(entries: readonly LogEntry[]): readonly LogEntry[] {
     const { dialect } = this.#source;
     if (dialect === undefined) return entries;
-    return entries.flatMap(({ event, seq }) => {
+    return entries.flatMap(({ event, seq, epoch }) => {
       const shown = dialect.next(event, seq).map((one, index, { length }) => {
         const entry = new LogEntry(one, JSON.stringify(one));
-        return entry.at(seq, index + 1 < length ? index + 1 : undefined);
+        return entry.at(seq, epoch, index + 1 < length ? index + 1 : undefined);
       });
       const skipped = shown.splice(0, this.#skip);
       if (skipped.length > 0) this.#skip = 0;

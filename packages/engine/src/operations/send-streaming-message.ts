@@ -8,7 +8,8 @@ import {
   asReset,
   closesAtFinal,
   closesAtQuestion,
-  parsePosition,
+  findCursor,
+  placeAt,
 } from "./event-source.ts";
 import { acceptRequest } from "./send-message.ts";
 
@@ -30,12 +31,14 @@ export async function sendStreamingMessage(
   const { agent } = call;
   engine.openStreams.admit({ taskId, owner });
   // A new message has no events that the client could have seen.
-  const cursor = joined && parsePosition(lastEventId, { oldest, head }, dialect);
+  const cursor =
+    joined && (await findCursor(lastEventId, { engine, taskId, oldest, head }, dialect));
   const view = callerView(call, request.acceptedOutputModes, dialect);
   const closesAfter = version === "1.0" ? closesAtFinal : closesAtQuestion;
   const source = { engine, agent, taskId, owner, live, closesAfter, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
-  const start = cursor !== undefined && cursor.after >= after ? cursor : { after };
+  const { epoch: afterEpoch } = await placeAt(engine, taskId, after);
+  const start = cursor !== undefined && cursor.after >= after ? cursor : { after, afterEpoch };
   if (dialect !== undefined) {
     const stream = await openDialect(dialect, engine, { taskId, after: start.after });
     const resumed = { ...source, ...start, ...end, dialect: stream };
@@ -43,11 +46,15 @@ export async function sendStreamingMessage(
     // In 1.0 the task comes first (§3.1.2).
     const shown = await taskInDialect(dialect, engine, { task, head: after });
     const opened = withHistoryLength(shown, request.historyLength);
-    return { ...resumed, opening: { task: opened, seq: after } };
+    return { ...resumed, opening: { task: opened, seq: after, epoch: afterEpoch } };
   }
-  if (after === 0 || cursor !== undefined) return { ...source, ...start, ...end };
-  // This turn is not the first, so its events do not start with the task, which must come first (1.0 §3.1.2).
+  // The events of the first turn start with the task, but a client that has some of them must know that it is a reset.
+  const startsWithTask =
+    after === 0 && (joined === undefined || lastEventId === undefined || !writer.listed);
+  if (startsWithTask || cursor !== undefined) return { ...source, ...start, ...end };
+  // Those of later turns do not, and the task must come first (1.0 §3.1.2).
   const opening = joined ?? { task, head };
+  const place = await placeAt(engine, taskId, opening.head);
   return {
     ...source,
     opening: {
@@ -55,9 +62,10 @@ export async function sendStreamingMessage(
         lastEventId === undefined ? opening.task : asReset(opening.task),
         request.historyLength,
       ),
-      seq: opening.head,
+      ...place,
     },
     after: opening.head,
+    afterEpoch: place.epoch,
     // A retry streams the turn again up to its end; a new turn starts from the current task.
     ...(joined === undefined ? hasFinalStatus(live, call) && { end: head } : end),
   };

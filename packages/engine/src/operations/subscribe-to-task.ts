@@ -20,7 +20,8 @@ import {
   asReset,
   closesAtQuestion,
   closesAtTerminal,
-  parsePosition,
+  findCursor,
+  placeAt,
 } from "./event-source.ts";
 
 /**
@@ -52,16 +53,17 @@ export async function subscribeToTask(
     // A question before the head was answered, so it does not end the stream.
     closesAfter: (event: AgentEvent, seq: Seq) => seq >= head && closes(event),
   };
-  const cursor = parsePosition(lastEventId, { oldest, head }, dialect);
+  const cursor = await findCursor(lastEventId, { engine, taskId, oldest, head }, dialect);
   if (cursor === undefined && lastEventId === undefined && ended && version === "1.0") {
     throw alreadyEnded(task);
   }
-  const start = cursor ?? { after: head };
+  const place = await placeAt(engine, taskId, head);
+  const start = cursor ?? { after: head, afterEpoch: place.epoch };
   const stream = dialect && (await openDialect(dialect, engine, { taskId, after: start.after }));
   const resumed = { ...source, ...start, ...(stream && { dialect: stream }) };
   if (cursor !== undefined) return resumed;
   const shown = await taskInDialect(dialect, engine, { task, head });
-  const opening = { task: lastEventId === undefined ? shown : asReset(shown), seq: head };
+  const opening = { task: lastEventId === undefined ? shown : asReset(shown), ...place };
   return { ...resumed, opening };
 }
 

@@ -76,6 +76,8 @@ export interface SharingRules {
   forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded>;
   /** Tasks that wait for a host without a process, as they were counted a few seconds ago. */
   readonly waitingForHosts: readonly WaitingForHost[];
+  /** Continues a task from what is stored, unless another process works on it. */
+  setBack(taskId: string): void;
 }
 
 /** What became of an entry for another process. */
@@ -197,6 +199,8 @@ export class Engine {
       },
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
       onStored: (taskId) => this.storage.worked(taskId),
+      onSetBack: (taskId) => this.sharing?.setBack(taskId),
+      keepTrying: (taskId, work) => this.keepTrying({ taskId }, work),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));

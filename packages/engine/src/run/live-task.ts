@@ -137,6 +137,13 @@ export class LiveTask {
     return this.#received.has(messageId);
   }
 
+  /** Forgets the messages that it has received, because the store has lost some of them. */
+  forgetMessages(): void {
+    this.#received.clear();
+    this.#checkedHistory = 0;
+    this.inbox.begin([], Infinity);
+  }
+
   get task(): Task {
     return this.writer.task;
   }

@@ -38,6 +38,13 @@ export interface LiveTasksOptions {
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
+  /**
+   * Called when the run of a task was aborted because its log is not what this process wrote, and perhaps
+   * no other process works on the task.
+   */
+  readonly onSetBack: (taskId: string) => void;
+  /** Retries until the storage works again. */
+  readonly keepTrying: (taskId: string, work: () => Promise<void>) => Promise<unknown>;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -205,7 +212,12 @@ export class LiveTasks {
   async #read(taskId: string): Promise<{ record: TaskRecord; snapshot: TaskSnapshot }> {
     const record = await this.#options.backend.tasks.get(taskId);
     if (record === undefined) throw new Error(`task ${taskId} is not in the store any more`);
-    return { record, snapshot: await loadTask(this.#options.backend, record, record.head) };
+    const snapshot = await loadTask(this.#options.backend, record, record.head);
+    if (snapshot.epoch !== undefined || this.#options.backend.sharing === undefined) {
+      return { record, snapshot };
+    }
+    const [last] = await this.#options.backend.read(taskId, snapshot.head - 1, 1);
+    return { record, snapshot: { ...snapshot, epoch: last?.epoch } };
   }
 
   /** Opens and holds a task that this process has claimed after the given time, by `performance.now()`. */
@@ -232,7 +244,8 @@ export class LiveTasks {
 
   /**
    * Brings an open task up to date with what other processes have written. If they have, its run in
-   * this process is aborted without ending the task: another one works on it.
+   * this process is aborted without ending the task: another one works on it. A failover of the
+   * database may have lost events that are in memory: then the task is set back to what is left.
    *
    * @param isRefused the store has refused a step of this process, so what is in memory may be wrong
    */
@@ -246,18 +259,19 @@ export class LiveTasks {
       if (before.head === 0) return;
       const readAt = performance.now();
       const record = await this.#options.backend.tasks.record(writer.taskId);
-      if (record === undefined) return;
+      if (record === undefined) return this.#forget(live);
       if (isAt(record, before)) return writer.verified(readAt);
-      const entries = await this.#entriesBetween(writer.taskId, before.head, record.head);
+      // The last event that is known comes with those after it, if the log still has it.
+      const [known, ...entries] = await this.#entriesBetween(before.head - 1, record);
+      const isWhole = known?.seq === before.head && known.epoch === writer.headEpoch;
+      const left = isWhole ? undefined : await this.#read(writer.taskId);
       // Only if nothing was written here meanwhile: the record would be older than that.
       if (writer.settled !== undefined || !isAt(before, writer.position)) continue;
-      const { run } = live;
-      live.detachRun();
-      run?.abort(new ServerStopping());
-      // A cancel that is not in the log is left to the process that works on the task now.
-      live.markCanceled(false);
-      writer.catchUp(record, entries);
-      return;
+      abortRun(live);
+      if (left === undefined) return writer.catchUp(record, entries);
+      live.forgetMessages();
+      writer.rewind(left.record, left.snapshot);
+      return this.#options.onSetBack(writer.taskId);
     }
   }
 
@@ -266,7 +280,30 @@ export class LiveTasks {
     if (this.#options.backend.sharing !== undefined) await writer.committing;
   }
 
-  async #entriesBetween(taskId: string, after: Seq, head: Seq): Promise<readonly LogEntry[]> {
+  /** The store has lost the task. */
+  #forget(live: LiveTask): never {
+    const { writer } = live;
+    const { taskId } = writer;
+    abortRun(live);
+    writer.fence();
+    writer.lost();
+    if (this.#live.get(taskId) === live) this.#live.delete(taskId);
+    throw taskNotFound(taskId);
+  }
+
+  /** A step was refused, because the log ends at `head` and not where this process believes. */
+  #refused(live: LiveTask, head: Seq): void {
+    const { writer } = live;
+    // The process that worked on it before has written once more after this one had claimed it.
+    const isFollowedUp = writer.isRunning && head > writer.head;
+    void this.#options.keepTrying(writer.taskId, async () => {
+      // If the store has lost the task, there is nothing more to do.
+      await this.refresh(live, true).catch(ignoreNotFound);
+      if (isFollowedUp) this.#options.onSetBack(writer.taskId);
+    });
+  }
+
+  async #entriesBetween(after: Seq, { taskId, head }: TaskRecord): Promise<readonly LogEntry[]> {
     const entries: LogEntry[] = [];
     while (after + entries.length < head) {
       const from = after + entries.length;
@@ -277,15 +314,22 @@ export class LiveTasks {
     return entries;
   }
 
-  /** Resolves when the condition is true: immediately, or after a commit of this or another process. */
+  /**
+   * Resolves when the condition is true: immediately, or after a commit of this or another process.
+   * Rejects if the store has lost the task.
+   */
   async until(live: LiveTask, condition: (live: LiveTask) => boolean): Promise<void> {
     const { backend } = this.#options;
     if (backend.sharing === undefined || condition(live)) return live.until(condition);
-    const refresh = (): void => void this.refresh(live).catch(() => undefined);
+    const lost = Promise.withResolvers<never>();
+    const refresh = (): void => {
+      // A database that does not answer now is asked again after the next commit.
+      this.refresh(live).catch((error: unknown) => A2AError.is(error) && lost.reject(error));
+    };
     const stop = backend.watch(live.writer.taskId, refresh);
     try {
       refresh();
-      await live.until(condition);
+      await Promise.race([live.until(condition), lost.promise]);
     } finally {
       stop();
     }
@@ -374,9 +418,9 @@ export class LiveTasks {
       onStorageError: (error, isRetried) =>
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
-      onStale: () => {
+      onStale: (head) => {
         const live = this.#live.get(facts.taskId);
-        if (live !== undefined) void this.refresh(live, true).catch(() => undefined);
+        if (live !== undefined) this.#refused(live, head);
       },
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
       onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
@@ -421,6 +465,19 @@ function toWaking({ writer, agent, agentName, host }: LiveTask): WakingTask {
 
 function byWakeTime(one: WakePosition, other: WakePosition): number {
   return one.wakeAt - other.wakeAt || (one.taskId < other.taskId ? -1 : 1);
+}
+
+export function ignoreNotFound(error: unknown): void {
+  if (!A2AError.is(error)) throw error;
+}
+
+/** Aborts the run of a task that goes on without it. */
+function abortRun(live: LiveTask): void {
+  const { run } = live;
+  live.detachRun();
+  run?.abort(new ServerStopping());
+  // A cancel that is not in the log is left to the process that works on the task now.
+  live.markCanceled(false);
 }
 
 function isAt(one: LogPosition, other: LogPosition): boolean {

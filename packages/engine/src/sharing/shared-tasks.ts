@@ -16,6 +16,7 @@ import { receive } from "../messages/accept-message.ts";
 import type { AddressedMessage } from "../messages/incoming.ts";
 import type { Engine, Forwarded, SharingRules } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
+import { ignoreNotFound } from "../run/live-tasks.ts";
 
 /** How often to look for tasks that nobody works on, plus or minus a fifth. */
 const CLAIM_MS = 500;
@@ -138,6 +139,14 @@ export class SharedTasks implements SharingRules {
     if (claimed !== undefined) await this.#takeOver(claimed, at);
   }
 
+  setBack(taskId: string): void {
+    const problem =
+      "the log of a task is not what this process wrote, continuing from what is stored";
+    this.#engine.logger.warn(problem, { taskId });
+    const claim = this.#engine.keepTrying({ taskId }, () => this.#claimIfFree(taskId, false));
+    this.#track(claim.then(() => undefined));
+  }
+
   /** Claims what nobody works on, again and again. */
   async #claimAll(): Promise<void> {
     let hasMore = false;
@@ -193,7 +202,10 @@ export class SharedTasks implements SharingRules {
     const live = this.#engine.tasks.get(taskId);
     if (live === undefined) return;
     live.writer.lost();
-    void this.#engine.keepTrying(live.writer, () => this.#engine.tasks.refresh(live));
+    void this.#engine.keepTrying(live.writer, () =>
+      // If the database has lost the task, there is nothing more to do.
+      this.#engine.tasks.refresh(live).catch(ignoreNotFound),
+    );
   }
 
   /** Handles what is in the mailbox of a task, one entry after the other. */

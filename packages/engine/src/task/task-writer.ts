@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import {
   type AgentEvent,
   type Message,
@@ -27,6 +28,9 @@ import { sleep } from "@convoke/protocol/internal";
 /** How far an agent may run ahead of its last commit. */
 const MAX_UNCOMMITTED_EVENTS = 1024;
 const MAX_UNCOMMITTED_BYTES = 1024 * 1024;
+
+/** Leaves room for 2^33 epochs below the largest integer of a double. */
+const MAX_EPOCH_STEP = 2 ** 20;
 
 /** What an append can change in addition to its events. */
 export interface AppendOptions {
@@ -80,8 +84,11 @@ export interface TaskWriterOptions {
   readonly onStorageError: (error: unknown, isRetried: boolean) => void;
   /** Called after each write that succeeded. */
   readonly onStored: () => void;
-  /** Called when the store has refused a step, because another process has written. */
-  readonly onStale: () => void;
+  /**
+   * Called with the end of the stored log when the store has refused a step, because another process
+   * has written, or because the store has lost what this one wrote; 0 if there is no such task.
+   */
+  readonly onStale: (head: Seq) => void;
   /** Called with the final state once the end of the task is stored. */
   readonly onEnded: (state: TaskState) => void;
   /** Called after each commit that has a status, or that adds the task to lists, if they include it. */
@@ -111,7 +118,7 @@ export class TaskWriter {
   #snapshotPolicy = new SnapshotPolicy();
   #onStorageError: TaskWriterOptions["onStorageError"];
   #onStored: () => void;
-  #onStale: () => void;
+  #onStale: TaskWriterOptions["onStale"];
   #onEnded: TaskWriterOptions["onEnded"];
   #onStatus: TaskWriterOptions["onStatus"];
   #queue: Pending[] = [];
@@ -214,6 +221,11 @@ export class TaskWriter {
     this.#verifiedAt = Math.max(this.#verifiedAt, at);
   }
 
+  /** The epoch of the event at `head`, if it is known; see `StoredEvent.epoch`. */
+  get headEpoch(): number | undefined {
+    return this.#snapshot?.epoch;
+  }
+
   /** What this writer believes to be stored. */
   get position(): LogPosition {
     return { head: this.head, epoch: this.#storedEpoch };
@@ -234,6 +246,19 @@ export class TaskWriter {
     this.#resetStatus();
   }
 
+  /**
+   * Takes over a log without some of the events that this writer has: the store has lost them. Runs of
+   * this process can no longer write.
+   */
+  rewind(record: TaskRecord, snapshot: TaskSnapshot): void {
+    this.tail.clear();
+    this.#snapshot = snapshot;
+    this.#snapshotPolicy = new SnapshotPolicy();
+    this.catchUp(record, []);
+    this.fence();
+    this.#publish(snapshot, []);
+  }
+
   /** Records that this process has claimed the task, with a new epoch, after the given time. */
   claimed(epoch: number, at: number): void {
     // Another process has claimed it since.
@@ -249,9 +274,14 @@ export class TaskWriter {
     this.#isRunning = false;
   }
 
-  /** Prevents all earlier runs from writing, and returns the epoch of the next one. */
+  /**
+   * Prevents all earlier runs from writing, and returns the epoch of the next one. In a storage that
+   * processes share, the step to it is random: if the storage loses the events of an epoch, those that
+   * are written in their place must not have the same one.
+   */
   fence(): number {
-    return ++this.#epoch;
+    this.#epoch += this.#backend.sharing === undefined ? 1 : randomInt(1, MAX_EPOCH_STEP);
+    return this.#epoch;
   }
 
   /** Prevents all runs from writing and gives up pending retries, because the storage is about to close. */
@@ -342,7 +372,8 @@ export class TaskWriter {
       const committed = await this.#commit(pending);
       if (committed.kind !== "committed") this.#resetStatus();
       answer.resolve(committed);
-      if (committed.kind === "stale") this.#onStale();
+      if (committed.kind === "stale") this.#onStale(committed.head);
+      if (committed.kind === "unknown") this.#onStale(0);
     } catch (error) {
       this.#resetStatus();
       answer.reject(error);
@@ -355,7 +386,8 @@ export class TaskWriter {
   async #commit(pending: Pending): Promise<CommitResult> {
     const { entries, bytes, options, status, wakeAt, running } = pending;
     let seq = this.head;
-    for (const entry of entries) entry.at(++seq);
+    const epoch = this.#backend.sharing === undefined ? undefined : options.epoch;
+    for (const entry of entries) entry.at(++seq, epoch);
     const next = applyEntries(this.#snapshot, entries);
     // A reply is read from the log itself: a snapshot would show a task that clients never see.
     const snapshot =

@@ -131,6 +131,29 @@ export function describeClaims(open: OpenStorage): void {
     );
 
     test(
+      "each event has the epoch of its step, if steps are written together and if the log is compacted",
+      sharing(open, async ({ a, b }) => {
+        await a.commit(aRun("t1"));
+        await Promise.all([
+          a.commit(aStep("t1", { events: [anEvent("two")] })),
+          a.commit(aStep("t1", { epoch: 5, events: [anEvent("three")], state: "completed" })),
+        ]);
+        const epochs = async () => (await b.read("t1", 0, 9)).map(({ seq, epoch }) => [seq, epoch]);
+
+        expect(await epochs()).toEqual([
+          [1, 1],
+          [2, 1],
+          [3, 5],
+        ]);
+        await a.retention.compact("t1", { seq: 3, json: "{}" }, [2]);
+        expect(await epochs()).toEqual([
+          [2, 1],
+          [3, 5],
+        ]);
+      }),
+    );
+
+    test(
       "of two processes that receive an answer one continues the task",
       sharing(open, async ({ a, b, c }) => {
         await a.commit(aRun("t1", { state: "input-required", running: false }));

@@ -90,5 +90,25 @@ export function describeHearing(open: OpenStorage): void {
         await eventually(() => lost, ["answered", "claimed"]);
       }),
     );
+
+    test(
+      "the process that works on a task, and those that watch it, hear that its log has lost events",
+      sharing(open, async ({ a, b }, storage) => {
+        const lost: string[] = [];
+        const heads: number[] = [];
+        a.sharing.onLost((taskIds) => lost.push(...taskIds));
+        await a.commit(aRun("t1"));
+        b.watch("t1", (head) => heads.push(head));
+        await a.commit(aStep("t1", { after: { head: 1, epoch: 1 }, events: [anEvent("two")] }));
+        await eventually(() => heads.at(-1), 2);
+
+        await storage.loseAfter("t1", 1);
+
+        await eventually(() => lost, ["t1"]);
+        await eventually(() => heads.at(-1), 1);
+        const late = aStep("t1", { after: { head: 2, epoch: 1 }, events: [anEvent("three")] });
+        expect(await a.commit(late)).toEqual({ kind: "stale", epoch: 1, head: 1 });
+      }),
+    );
   });
 }

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Backend, ClaimedTask, CommitStep, Sharing } from "../../log/backend.ts";
+import type { Backend, ClaimedTask, CommitStep, Seq, Sharing } from "../../log/backend.ts";
 import { aCreation } from "../backend-contract/fixtures.ts";
 
 /** A backend on a storage that several processes share. */
@@ -16,6 +16,8 @@ export interface SharedStorage {
    * process that continues after a long pause.
    */
   expire(backend: SharingBackend): Promise<void>;
+  /** Loses the events of a task after a sequence, which is the end of a commit, as a failover can. */
+  loseAfter(taskId: string, seq: Seq): Promise<void>;
   /** Closes all backends. */
   close(): Promise<void>;
 }
