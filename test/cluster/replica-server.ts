@@ -5,7 +5,12 @@ import { serve } from "@convoke/server";
 import { reportReady } from "../harness/report-ready.ts";
 import { worker } from "../kill-all/jobs.ts";
 
-const { CONVOKE_RECEIVER = "", CONVOKE_RESTART, DATABASE_URL = "", LEASE_MS } = process.env;
+const { CLOCK_MS = "0", CONVOKE_RECEIVER = "", CONVOKE_RESTART } = process.env;
+const { DATABASE_URL = "", LEASE_MS } = process.env;
+
+// The clock of this machine is wrong by this much.
+const now = Date.now;
+Date.now = () => now() + Number(CLOCK_MS);
 
 const server = await serve(defineAgent(worker(CONVOKE_RECEIVER, CONVOKE_RESTART === "yes")), {
   port: 0,
@@ -13,6 +18,7 @@ const server = await serve(defineAgent(worker(CONVOKE_RECEIVER, CONVOKE_RESTART 
   logger: createJsonLogger("error", (line) => process.stderr.write(line)),
   openBackend: (_, metrics) =>
     openPostgresBackend({ url: DATABASE_URL, leaseMs: Number(LEASE_MS), metrics }),
+  push: { allow: ["127.0.0.1"], timeoutMs: 300, backoff: { firstMs: 10, longestMs: 100 } },
   // Callers send again what got no answer, to whichever replica, and activate no extension.
   idempotency: "always",
 });

@@ -1,115 +1,10 @@
-import { randomUUID } from "node:crypto";
-import { type Message, type Task, textOf, userMessage } from "@convoke/protocol";
-import {
-  type RunningEngine,
-  type StartEngineOptions,
-  cancelTask,
-  getTask,
-  sendMessage,
-  startEngine,
-  subscribeToTask,
-  followLog,
-} from "@convoke/engine";
-import { type AgentDefinition, defineAgent } from "convoke";
-import { describe, expect, onTestFinished } from "vitest";
-import { memoryLogger } from "../engine/an-engine.ts";
+import { textOf } from "@convoke/protocol";
+import type { AgentDefinition } from "convoke";
+import { describe, expect } from "vitest";
 import { Webhook } from "../push/a-webhook.ts";
 import { verifies } from "../verifies.ts";
-import { type SharedBackend, SharedMemory } from "./shared-memory.ts";
-
-const CALLER = { owner: "ann" };
-const NO_CONTEXT = { trace: undefined, lastEventId: undefined };
-
-/** A process of a test: an engine on a storage that others use too. */
-class TestReplica {
-  readonly backend: SharedBackend;
-  readonly #running: RunningEngine;
-
-  private constructor(backend: SharedBackend, running: RunningEngine) {
-    this.backend = backend;
-    this.#running = running;
-  }
-
-  static async start(
-    shared: SharedMemory,
-    agent: Partial<AgentDefinition>,
-    options: Partial<StartEngineOptions> = {},
-  ): Promise<TestReplica> {
-    const backend = shared.open();
-    const running = await startEngine({
-      agent: defineAgent({ name: "Shared", description: "Runs anywhere.", ...agent } as never),
-      backend,
-      logger: memoryLogger(),
-      idempotency: "always",
-      push: false,
-      ...options,
-    });
-    const replica = new TestReplica(backend, running);
-    onTestFinished(() => replica.stop());
-    return replica;
-  }
-
-  get engine(): RunningEngine["engine"] {
-    return this.#running.engine;
-  }
-
-  get call() {
-    const { engine } = this;
-    const agent = engine.agents.first;
-    return { engine, agent, caller: CALLER, version: "1.0", ...NO_CONTEXT } as const;
-  }
-
-  send(
-    text: string,
-    more: Partial<Message> = {},
-    blocking = true,
-    pushConfig?: { readonly url: string },
-  ): Promise<Task> {
-    const message = { ...userMessage(randomUUID(), text), ...more };
-    const request = { message, blocking, pushConfig } as Parameters<typeof sendMessage>[0];
-    return sendMessage(request, this.call) as Promise<Task>;
-  }
-
-  get(taskId: string): Promise<Task> {
-    return getTask({ taskId }, this.call);
-  }
-
-  async state(taskId: string): Promise<string> {
-    return (await this.get(taskId)).status.state;
-  }
-
-  cancel(taskId: string): Promise<Task> {
-    return cancelTask(this.engine, taskId, this.engine.scope(CALLER, undefined));
-  }
-
-  /** The events of a subscription, to its end. */
-  async follow(taskId: string, lastEventId?: string): Promise<readonly unknown[]> {
-    const source = await subscribeToTask({ taskId }, { ...this.call, lastEventId });
-    const seen: unknown[] = [];
-    for await (const entries of followLog(source)) {
-      for (const { seq, event } of entries) seen.push({ seq, event });
-    }
-    return seen;
-  }
-
-  /** Ends the process as a crash does: nothing it still does is stored. */
-  crash(): void {
-    this.backend.isAlive = false;
-    this.engine.close();
-  }
-
-  stop(): Promise<void> {
-    return this.#running.close();
-  }
-}
-
-async function twoReplicas(agent: Partial<AgentDefinition>, shared = new SharedMemory()) {
-  const [a, b] = [
-    await TestReplica.start(shared, agent),
-    await TestReplica.start(shared, agent),
-  ] as const;
-  return { shared, a, b };
-}
+import { SharedMemory } from "./shared-memory.ts";
+import { TestReplica, twoReplicas } from "./test-replica.ts";
 
 describe.each([
   ["with hints", true],
@@ -218,6 +113,27 @@ describe.each([
     await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
     expect(textOf(await b.get(taskId))).toBe("12");
     expect(runs).toEqual(["one", "two", "two"]);
+  });
+
+  verifies("G3", "take over a task again whose next process is gone, too", async () => {
+    let runs = 0;
+    const shared = aShared();
+    const agent: Partial<AgentDefinition> = {
+      run: async ({ step }) =>
+        step("work", () => (++runs < 3 ? new Promise<string>(() => undefined) : "done"), {
+          idempotent: true,
+        }),
+    };
+    const { a, b } = await twoReplicas(agent, shared);
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(() => runs).toBe(1);
+    a.crash();
+    await expect.poll(() => runs, { timeout: 10_000 }).toBe(2);
+    const c = await TestReplica.start(shared, agent);
+
+    b.crash();
+
+    await expect.poll(() => c.state(taskId), { timeout: 10_000 }).toBe("completed");
   });
 
   verifies(

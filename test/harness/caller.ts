@@ -91,6 +91,11 @@ export class Caller {
     while (!this.frames.some(({ event }) => fits(event))) await sleep(5);
   }
 
+  /** Resolves when there are more frames than this, from a concurrent `follow`. */
+  async hasMoreThan(count: number): Promise<void> {
+    while (this.frames.length <= count) await sleep(5);
+  }
+
   /**
    * Answers the task's question, and waits for it to end or to ask again. The name distinguishes
    * several answers.
@@ -98,6 +103,11 @@ export class Caller {
   answer(taskId: string, content: string | readonly A2APart[], name = "answer"): Promise<Task> {
     const message = { ...userMessage(`${this.messageId}-${name}`, content), taskId };
     return this.#call<Task>("message/send", { message });
+  }
+
+  /** The task as the server shows it. */
+  get(taskId: string): Promise<Task> {
+    return this.#call<Task>("tasks/get", { id: taskId });
   }
 
   /** Cancels the task. "Already canceled" is the response to a client that has to ask twice. */
@@ -185,8 +195,14 @@ function resultOf<T>(body: string): T {
     readonly result?: T;
     readonly error?: { readonly code: number; readonly message: string };
   };
-  if (answer.error !== undefined) throw new RefusedError(answer.error);
+  if (answer.error !== undefined) throw toError(answer.error);
   return answer.result as T;
+}
+
+/** A stream that has begun ends with an error if the storage does not answer: it has no status. */
+function toError(error: { readonly code: number; readonly message: string }): Error {
+  const isUnavailable = error.message.startsWith("Service unavailable");
+  return isUnavailable ? new UnavailableError(error.message) : new RefusedError(error);
 }
 
 /** What `fetch` and its bodies throw if the server is gone. */

@@ -78,6 +78,31 @@ test("after the connections were lost, reads and commits work again", async () =
     .toEqual({ kind: "committed", head: 2 });
 });
 
+test("tasks that were claimed without an answer are claimed again, and those that began meanwhile are not", async () => {
+  const url = await address();
+  const connection = await aCutConnection(url);
+  const witness = await anOpen(url);
+  const run = (taskId: string): CommitStep => {
+    const { message: ___, ...step } = creation;
+    return { ...step, taskId, create: { ...step.create!, agentId: "greeter" }, running: true };
+  };
+  await witness.commit(run("t1"));
+  await witness.sharing!.release(["t1"]);
+  const backend = await anOpen(connection.url);
+  expect(await backend.tasks.get("t2")).toBeUndefined();
+  const query = { agentIds: ["greeter"], dueAt: 0, limit: 9 };
+
+  connection.loseAnswers();
+  const lost = backend.sharing!.claim(query).catch((error: unknown) => error);
+  await expect.poll(async () => (await witness.tasks.get("t1"))?.epoch).toBe(2);
+  connection.cut();
+
+  expect(await lost).toMatchObject({ name: "StorageError" });
+  await expect.poll(() => backend.commit(run("t2")).catch(() => undefined)).toBeTruthy();
+  expect(await backend.sharing!.claim(query)).toMatchObject([{ taskId: "t1", epoch: 3 }]);
+  expect(await backend.sharing!.claim(query)).toEqual([]);
+});
+
 test("steps of two processes at the same places: each place is written by one of them", async () => {
   const url = await address();
   const backends = [await anOpen(url), await anOpen(url)];

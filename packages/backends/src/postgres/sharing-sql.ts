@@ -5,18 +5,18 @@ export const RELEASED = 0;
 
 /**
  * Tasks of processes that are gone or gave them up, by the index of what runs, and then waiting ones
- * that are due. `$5`: whether this process may take over from others. `$6`: after a claim without an
- * answer, the tasks that this process knows as its own; it has claimed the others without knowing.
+ * that are due. `$5`: whether this process may take over from others. `$6`: tasks that it does not
+ * work on, and takes over from itself.
  */
 export const CLAIM = `
   WITH gone AS MATERIALIZED (
     SELECT ${RELEASED} AS n UNION ALL
-    SELECT $1 WHERE $6::text[] IS NOT NULL UNION ALL
+    SELECT $1 WHERE cardinality($6::text[]) > 0 UNION ALL
     SELECT n FROM @.replica WHERE $5 AND until <= clock_timestamp() AND n <> $1),
   wanted AS MATERIALIZED (
     SELECT p.n, gone.n AS run_by FROM gone CROSS JOIN LATERAL (
       SELECT t.n FROM @.task t WHERE t.run_by = gone.n AND coalesce(t.agent_id, '') = ANY ($2::text[])
-        AND (gone.n <> $1 OR t.task_id <> ALL ($6))
+        AND (gone.n <> $1 OR t.task_id = ANY ($6))
       ORDER BY t.n LIMIT $4 FOR UPDATE SKIP LOCKED) p
     LIMIT $4),
   due AS MATERIALIZED (
@@ -83,6 +83,9 @@ export const MAILBOX = `
 export const MAILBOX_OF = `
   SELECT DISTINCT t.task_id FROM @.mailbox b
   CROSS JOIN LATERAL (SELECT task_id FROM @.task WHERE n = b.task AND run_by = $1 LIMIT 1) t`;
+
+/** The tasks that a process works on, as the database has recorded. */
+export const OWN = "SELECT t.task_id FROM @.task t WHERE t.run_by = $1 ORDER BY t.n";
 
 /** Which of these tasks another process works on. */
 export const LOST = `

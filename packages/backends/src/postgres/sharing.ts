@@ -23,6 +23,7 @@ import {
   LOST,
   MAILBOX,
   MAILBOX_OF,
+  OWN,
   POST,
   RELEASE,
   RELEASED,
@@ -102,9 +103,11 @@ export class PostgresSharing implements Sharing {
     }
   }
 
-  async claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
+  async claim(query: ClaimQuery): Promise<readonly ClaimedTask[]> {
+    const { agentIds, dueAt, limit, abandoned = [] } = query;
     const { replica, isUnbroken } = this.#parts.lease;
-    const own = this.#isUnsure ? [...this.#own].map(toText) : null;
+    const unknown = this.#isUnsure ? await this.#ownWithoutKnowing(replica) : [];
+    const own = [...abandoned, ...unknown].map(toText);
     const values = [replica, agentIds.map(toText), dueAt, limit, isUnbroken, own];
     const rows = await this.#parts.reader.once(CLAIM, values).catch((error: unknown) => {
       this.#isUnsure = true;
@@ -112,6 +115,17 @@ export class PostgresSharing implements Sharing {
     });
     this.#isUnsure = false;
     return this.#claimed(rows);
+  }
+
+  /**
+   * The tasks that this process has claimed without knowing. What it began to work on meanwhile is in
+   * `#own`, or still being written.
+   */
+  async #ownWithoutKnowing(replica: number): Promise<readonly string[]> {
+    const rows = await this.#parts.reader.rows(OWN, [replica]);
+    const recorded = rows.map(([taskId]) => fromText(taskId as string));
+    const { writes } = this.#parts;
+    return recorded.filter((taskId) => !this.#own.has(taskId) && !writes.hasWrite(taskId));
   }
 
   async claimTask(taskId: string): Promise<ClaimedTask | undefined> {
@@ -222,7 +236,8 @@ export class PostgresSharing implements Sharing {
     const self = this.#parts.lease.replica;
     const tasks = toRecords(rows).map((record, index) => {
       const runBy = rows[index]!.at(-1) as number | null;
-      const reason = runBy === null ? "due" : runBy === RELEASED ? "released" : "gone";
+      const isReleased = runBy === RELEASED || runBy === self;
+      const reason = runBy === null ? "due" : isReleased ? "released" : "gone";
       return { runBy, task: { ...record, reason } satisfies ClaimedTask };
     });
     for (const { task } of tasks) {

@@ -145,6 +145,8 @@ export async function takeOverClaimed(
   const live = await engine.tasks.openClaimed(claimed, at);
   const { writer } = live;
   try {
+    // It was claimed again since: by another request of this process, or by another process.
+    if (writer.position.epoch !== claimed.epoch) return;
     if (cancels.length > 0) return await cancelLive(engine, live, cancels);
     if (claimed.reason === "due") await wake(engine, live, engine.now());
     else {
@@ -152,7 +154,8 @@ export async function takeOverClaimed(
       const isAfterCrash = claimed.reason === "gone";
       await decide(engine, live, { record: claimed, log, queue, isAfterCrash, resume: true });
     }
-    if (live.run !== undefined || live.isQueued || isTerminal(writer.nextState)) return;
+    // A task that waits for its attempt is queued.
+    if (live.run !== undefined || live.isQueued || !writer.isRunning) return;
     // It waits, which needs no process.
     await writer.append([], { epoch: writer.epoch, insist: true, running: false });
   } finally {

@@ -435,7 +435,10 @@ export interface Sharing {
 
 /** A task that this process has claimed. */
 export interface ClaimedTask extends TaskRecord {
-  /** `gone`: the process that worked on it has ended. `released`: it gave the task up. `due`: nobody worked on it. */
+  /**
+   * `gone`: the process that worked on it has ended. `released`: it gave the task up, or was this one.
+   * `due`: nobody worked on it.
+   */
   readonly reason: "gone" | "released" | "due";
 }
 
@@ -444,6 +447,11 @@ export interface ClaimQuery {
   readonly agentIds: readonly string[];
   /** Also claims waiting tasks whose `wakeAt` is at or before this time. */
   readonly dueAt: number;
+  /**
+   * Also claims these, if it is recorded that this process works on them: it does not. A step may
+   * have been stored although its answer was lost. Default: none.
+   */
+  readonly abandoned?: readonly string[];
   readonly limit: number;
 }
 

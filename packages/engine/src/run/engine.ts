@@ -74,6 +74,11 @@ export interface SharingRules {
    * there is no such process, this one takes the task over and the entry is still to be handled.
    */
   forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded>;
+  /**
+   * No run of this process works on the task, although the store may have recorded that: if it has,
+   * the task is claimed again.
+   */
+  abandoned(taskId: string): void;
 }
 
 /** What became of an entry for another process. */
@@ -193,6 +198,7 @@ export class Engine {
       },
       onStorageError: (error, taskId) => this.storage.failed(error, taskId),
       onStored: (taskId) => this.storage.worked(taskId),
+      onAbandoned: (taskId) => this.sharing?.abandoned(taskId),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));

@@ -38,6 +38,8 @@ export interface LiveTasksOptions {
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
+  /** Called for a task that no run of this process works on, although the store may have recorded that. */
+  readonly onAbandoned: (taskId: string) => void;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -192,6 +194,13 @@ export class LiveTasks {
   /** Opens and holds a task that this process has claimed after the given time, by `performance.now()`. */
   async openClaimed(claimed: TaskRecord, at: number): Promise<LiveTask> {
     const live = await this.open(claimed);
+    try {
+      // It may have been read before it was claimed, by another request that is opening it.
+      if (live.writer.position.epoch < claimed.epoch) await this.refresh(live);
+    } catch (error) {
+      this.release(live);
+      throw error;
+    }
     live.writer.claimed(claimed.epoch, at);
     return live;
   }
@@ -225,6 +234,7 @@ export class LiveTasks {
       // Only if nothing was written here meanwhile: the record would be older than that.
       if (writer.settled !== undefined || !isAt(before, writer.position)) continue;
       const { run } = live;
+      if (run !== undefined || writer.isRunning) this.#options.onAbandoned(writer.taskId);
       live.detachRun();
       run?.abort(new ServerStopping());
       // A cancel that this process did not get into the log is for whoever works on the task now.
@@ -331,7 +341,8 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, agents, onStorageError, onStored, onEnded, onStatus } = this.#options;
+    const { backend, agents, onStorageError, onStored, onAbandoned } = this.#options;
+    const { onEnded, onStatus } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
@@ -340,9 +351,11 @@ export class LiveTasks {
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
       onStale: () => {
+        onAbandoned(facts.taskId);
         const live = this.#live.get(facts.taskId);
         if (live !== undefined) void this.refresh(live).catch(() => undefined);
       },
+      onUnsure: () => onAbandoned(facts.taskId),
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
       onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
     });
@@ -352,6 +365,13 @@ export class LiveTasks {
 /** The error for a task that does not exist, or belongs to another owner. */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+}
+
+/** Another process has changed the task since it was read. */
+export class TaskMoved extends A2AError {
+  constructor(taskId: string) {
+    super("Unavailable", `task ${taskId} is being changed by others; send the same message again`);
+  }
 }
 
 /** A task has a new status. */
@@ -398,7 +418,14 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
 
 type WriterFacts = Omit<
   TaskWriterOptions,
-  "backend" | "perAgent" | "onStorageError" | "onStored" | "onStale" | "onEnded" | "onStatus"
+  | "backend"
+  | "perAgent"
+  | "onStorageError"
+  | "onStored"
+  | "onStale"
+  | "onUnsure"
+  | "onEnded"
+  | "onStatus"
 > & {
   readonly owner: string;
 };

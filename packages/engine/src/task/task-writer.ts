@@ -82,6 +82,8 @@ export interface TaskWriterOptions {
   readonly onStored: () => void;
   /** Called when the store has refused a step, because another process has written. */
   readonly onStale: () => void;
+  /** Called when a step failed that makes this process work on the task, and may be stored nevertheless. */
+  readonly onUnsure: () => void;
   /** Called with the final state once the end of the task is stored. */
   readonly onEnded: (state: TaskState) => void;
   /** Called after each commit that has a status, or that adds the task to lists, if they include it. */
@@ -112,6 +114,7 @@ export class TaskWriter {
   #onStorageError: TaskWriterOptions["onStorageError"];
   #onStored: () => void;
   #onStale: () => void;
+  #onUnsure: () => void;
   #onEnded: TaskWriterOptions["onEnded"];
   #onStatus: TaskWriterOptions["onStatus"];
   #queue: Pending[] = [];
@@ -140,6 +143,7 @@ export class TaskWriter {
     this.#onStorageError = options.onStorageError;
     this.#onStored = options.onStored;
     this.#onStale = options.onStale;
+    this.#onUnsure = options.onUnsure;
     this.#onEnded = options.onEnded;
     this.#onStatus = options.onStatus;
   }
@@ -219,7 +223,8 @@ export class TaskWriter {
    * read before them. Runs of this process can no longer write.
    */
   catchUp({ epoch, listed, wakeAt }: TaskRecord, entries: readonly LogEntry[]): void {
-    this.#epoch = Math.max(this.#epoch, epoch);
+    // A run may have an epoch that was never stored, and is then as high as that of the record.
+    this.#epoch = Math.max(this.#epoch + 1, epoch);
     this.#storedEpoch = epoch;
     this.#isRunning = false;
     this.#listed = listed;
@@ -229,8 +234,12 @@ export class TaskWriter {
     this.#resetStatus();
   }
 
-  /** Records that this process has claimed the task, with a new epoch, after the given time. */
+  /**
+   * Records that this process has claimed the task, with a new epoch, after the given time. Does
+   * nothing if the task was claimed again since.
+   */
   claimed(epoch: number, at: number): void {
+    if (epoch < this.#storedEpoch) return;
     this.verified(at);
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#storedEpoch = epoch;
@@ -334,11 +343,14 @@ export class TaskWriter {
     try {
       const committed = await this.#commit(pending);
       if (committed.kind !== "committed") this.#resetStatus();
+      // What this writer believes to be stored is wrong, whoever has written.
+      if (committed.kind === "stale") this.lost();
       answer.resolve(committed);
       if (committed.kind === "stale") this.#onStale();
     } catch (error) {
       this.#resetStatus();
       answer.reject(error);
+      if (pending.running === true) this.#onUnsure();
     }
     this.#uncommitted.events -= entries.length;
     this.#uncommitted.bytes -= bytes;
@@ -431,13 +443,17 @@ export class TaskWriter {
   }
 }
 
-/** Output of the same run shares a step. A step that creates a task or accepts a message has its own answer. */
+/**
+ * Output of the same run shares a step. A step that creates a task, accepts a message or handles
+ * mailbox entries is one of its own.
+ */
 function joins(earlier: AppendOptions, later: AppendOptions): boolean {
   return (
     earlier.insist === true &&
     later.insist === true &&
     earlier.epoch === later.epoch &&
-    earlier.listed === later.listed
+    earlier.listed === later.listed &&
+    later.mailbox === undefined
   );
 }
 

@@ -63,6 +63,21 @@ export function describeClaims(open: OpenStorage): void {
     );
 
     test(
+      "a process claims a task of its own again that it does not work on, and no other one does",
+      sharing(open, async ({ a, b }) => {
+        await a.commit(aRun("t1"));
+        await a.commit(aRun("t2"));
+        const query = { agentIds: [AGENT], dueAt: 0, limit: 9, abandoned: ["t1", "unknown"] };
+
+        expect(await b.sharing.claim(query)).toEqual([]);
+        expect(await a.sharing.claim(query)).toMatchObject([
+          { taskId: "t1", reason: "released", epoch: 2 },
+        ]);
+        expect(await claimAll(a)).toEqual([]);
+      }),
+    );
+
+    test(
       "what a process has when it is closed is claimed at once",
       sharing(open, async ({ a, b }) => {
         await a.commit(aRun("t1"));
