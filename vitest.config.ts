@@ -65,7 +65,7 @@ const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
-    ? ["test/cluster/torture.test.ts", "test/cluster/database-restart.test.ts"]
+    ? ["torture", "database-restart", "webhooks"].map((name) => `test/cluster/${name}.test.ts`)
     : []),
 ];
 

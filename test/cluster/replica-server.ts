@@ -18,7 +18,6 @@ const server = await serve(defineAgent(worker(CONVOKE_RECEIVER, CONVOKE_RESTART 
   logger: createJsonLogger("error", (line) => process.stderr.write(line)),
   openBackend: (_, metrics) =>
     openPostgresBackend({ url: DATABASE_URL, leaseMs: Number(LEASE_MS), metrics }),
-  push: { allow: ["127.0.0.1"], timeoutMs: 300, backoff: { firstMs: 10, longestMs: 100 } },
   // Callers send again what got no answer, to whichever replica, and activate no extension.
   idempotency: "always",
 });

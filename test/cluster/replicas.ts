@@ -8,7 +8,7 @@ import { type StoredTask, readAllTasks } from "../harness/stored-tasks.ts";
 /** What can happen to a replica, or to its connections to the database. */
 export type ReplicaFault = "kill" | "stop" | "pause" | "cut" | "delay" | "lost answers";
 
-export interface ReplicasOptions {
+interface ReplicasOptions {
   readonly count: number;
   readonly databaseUrl: string;
   readonly leaseMs: number;

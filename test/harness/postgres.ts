@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,11 +15,10 @@ export function needsPostgres(): () => Promise<string> {
   const program = needs("postgres");
   return async () => {
     const server = await started(program());
-    return server.url(`test_${process.pid}_${++schemas}`);
+    // Tests in several threads of one process must not choose the same name.
+    return server.url(`test_${randomBytes(8).toString("hex")}`);
   };
 }
-
-let schemas = 0;
 
 /** The server of this run. */
 async function started(program: string): Promise<PostgresServer> {

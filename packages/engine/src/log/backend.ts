@@ -65,7 +65,7 @@ export interface CommitStep {
   /**
    * What the writer believes to be stored. If the log has another end or the task another epoch,
    * somebody else has written, and the step is refused as stale, unless it is this very step that
-   * was written. Default: the step is appended wherever the log ends, and never taken for a repetition.
+   * was written: in a shared storage, with its epoch. Default: the step is appended wherever the log ends, and never taken for a repetition.
    */
   readonly after?: LogPosition;
   /** The events in order, each serialized as JSON on one line. */

@@ -146,6 +146,21 @@ export function describeClaims(open: OpenStorage): void {
     );
 
     test(
+      "a step is not taken for a repetition of the same events of another process",
+      sharing(open, async ({ a, b }) => {
+        await a.commit(aRun("t1", { running: false, wakeAt: 1 }));
+        const [claimed] = await claimAll(b, { dueAt: 1 });
+        const woken = { events: [anEvent("woken")], running: true };
+        const { epoch } = claimed!;
+        await b.commit(aStep("t1", { after: { head: 1, epoch }, epoch, ...woken }));
+
+        const late = await a.commit(aStep("t1", { after: { head: 1, epoch: 1 }, ...woken }));
+
+        expect(late).toEqual({ kind: "stale", epoch: 2, head: 2 });
+      }),
+    );
+
+    test(
       "of two processes that receive an answer one continues the task",
       sharing(open, async ({ a, b, c }) => {
         await a.commit(aRun("t1", { state: "input-required", running: false }));
