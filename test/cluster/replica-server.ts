@@ -5,7 +5,12 @@ import { serve } from "@convoke/server";
 import { reportReady } from "../harness/report-ready.ts";
 import { worker } from "../kill-all/jobs.ts";
 
-const { CONVOKE_RECEIVER = "", CONVOKE_RESTART, DATABASE_URL = "", LEASE_MS } = process.env;
+const { CLOCK_MS = "0", CONVOKE_RECEIVER = "", CONVOKE_RESTART } = process.env;
+const { DATABASE_URL = "", LEASE_MS } = process.env;
+
+// The clock of this machine is wrong by this much.
+const now = Date.now;
+Date.now = () => now() + Number(CLOCK_MS);
 
 const server = await serve(defineAgent(worker(CONVOKE_RECEIVER, CONVOKE_RESTART === "yes")), {
   port: 0,

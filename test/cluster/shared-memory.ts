@@ -73,7 +73,8 @@ export class SharedMemory {
     if (kind !== "committed") return undefined;
     this.runBy.set(taskId, replica);
     if (lost !== undefined && lost !== replica) this.replicas[lost - 1]!.lose(taskId);
-    const reason = before === undefined ? "due" : before === RELEASED ? "released" : "gone";
+    const isReleased = before === RELEASED || before === replica;
+    const reason = before === undefined ? "due" : isReleased ? "released" : "gone";
     return { ...task, epoch: epoch + 1, reason };
   }
 
@@ -92,6 +93,12 @@ export class SharedBackend implements Backend {
   readonly #watchers = new Watchers();
   readonly #onMailbox = new Set<(taskIds: readonly string[]) => void>();
   readonly #onLost = new Set<(taskIds: readonly string[]) => void>();
+  /** How many of the next commits are stored without an answer. */
+  lostAnswers = 0;
+  /** Whether this process claims tasks by itself, and not only those that somebody wants something of. */
+  isClaiming = true;
+  /** Delays the answer to a claim of one task, which is stored already. */
+  afterClaim: () => Promise<void> = async () => {};
   #isAlive = true;
   #heldSince = performance.now();
 
@@ -144,6 +151,10 @@ export class SharedBackend implements Backend {
     if (running === "elsewhere") runBy.set(taskId, RELEASED);
     if (running === false || isTerminal(state)) runBy.delete(taskId);
     if (isTerminal(state)) mailbox.delete(taskId);
+    if (this.lostAnswers > 0) {
+      this.lostAnswers -= 1;
+      throw Object.assign(new Error("the connection was lost"), { isPermanent: false });
+    }
     this.#watchers.wake(taskId, result.head);
     this.#shared.tell((replica) => replica !== this && replica.hear(taskId, result.head));
     return result;
@@ -191,7 +202,9 @@ export class SharedBackend implements Backend {
         if (task === undefined || isTerminal(task.state)) return undefined;
         if (!anyHost && !this.#isHere(task)) return undefined;
         if (!this.#shared.isFree(taskId, this.#n)) return undefined;
-        return this.#shared.take(task, this.#n);
+        const taken = await this.#shared.take(task, this.#n);
+        await this.afterClaim();
+        return taken;
       },
       post: (taskId, entry) => this.#post(taskId, entry),
       mailbox: async (taskId) => this.#shared.mailbox.get(taskId) ?? [],
@@ -246,8 +259,10 @@ export class SharedBackend implements Backend {
     return host === undefined || host === this.host;
   }
 
-  async #claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
+  async #claim(query: ClaimQuery): Promise<readonly ClaimedTask[]> {
+    const { agentIds, dueAt, abandoned = [], limit } = query;
     const claimed: ClaimedTask[] = [];
+    if (!this.isClaiming) return claimed;
     for (const { taskId } of await this.tasks.unfinished("", 1000)) {
       if (claimed.length >= limit) break;
       const task = await this.tasks.get(taskId);
@@ -255,7 +270,8 @@ export class SharedBackend implements Backend {
       if (!this.#isHere(task)) continue;
       const by = this.#shared.runBy.get(taskId);
       const isDue = by === undefined && (task.wakeAt ?? Infinity) <= dueAt;
-      const isWanted = by !== undefined && by !== this.#n && this.#shared.isFree(taskId, this.#n);
+      const isOwn = by === this.#n && !abandoned.includes(taskId);
+      const isWanted = by !== undefined && !isOwn && this.#shared.isFree(taskId, this.#n);
       if (!isDue && !isWanted) continue;
       const taken = await this.#shared.take(task, this.#n);
       if (taken !== undefined) claimed.push(taken);

@@ -13,7 +13,7 @@ import {
 import { type AgentDefinition, defineAgent } from "convoke";
 import { onTestFinished } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
-import type { SharedBackend, SharedMemory } from "./shared-memory.ts";
+import { type SharedBackend, SharedMemory } from "./shared-memory.ts";
 
 const CALLER = { owner: "ann" };
 const NO_CONTEXT = { trace: undefined, lastEventId: undefined };
@@ -102,4 +102,16 @@ export class TestReplica {
   stop(): Promise<void> {
     return this.#running.close();
   }
+}
+
+/** Two processes with the same agent on one storage. */
+export async function twoReplicas(
+  agent: Partial<AgentDefinition>,
+  shared = new SharedMemory(),
+): Promise<{ readonly shared: SharedMemory; readonly a: TestReplica; readonly b: TestReplica }> {
+  const [a, b] = [
+    await TestReplica.start(shared, agent),
+    await TestReplica.start(shared, agent),
+  ] as const;
+  return { shared, a, b };
 }

@@ -11,15 +11,7 @@ import { describe, expect } from "vitest";
 import { Webhook } from "../push/a-webhook.ts";
 import { verifies } from "../verifies.ts";
 import { type SharedBackend, SharedMemory } from "./shared-memory.ts";
-import { TestReplica } from "./test-replica.ts";
-
-async function twoReplicas(agent: Partial<AgentDefinition>, shared = new SharedMemory()) {
-  const [a, b] = [
-    await TestReplica.start(shared, agent),
-    await TestReplica.start(shared, agent),
-  ] as const;
-  return { shared, a, b };
-}
+import { TestReplica, twoReplicas } from "./test-replica.ts";
 
 /** Holds the results of all reads of a backend until they are released. */
 function holdReads(backend: SharedBackend): {
@@ -157,6 +149,27 @@ describe.each([
     await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
     expect(textOf(await b.get(taskId))).toBe("12");
     expect(runs).toEqual(["one", "two", "two"]);
+  });
+
+  verifies("G3", "take over a task again whose next process is gone, too", async () => {
+    let runs = 0;
+    const shared = aShared();
+    const agent: Partial<AgentDefinition> = {
+      run: async ({ step }) =>
+        step("work", () => (++runs < 3 ? new Promise<string>(() => undefined) : "done"), {
+          idempotent: true,
+        }),
+    };
+    const { a, b } = await twoReplicas(agent, shared);
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(() => runs).toBe(1);
+    a.crash();
+    await expect.poll(() => runs, { timeout: 10_000 }).toBe(2);
+    const c = await TestReplica.start(shared, agent);
+
+    b.crash();
+
+    await expect.poll(() => c.state(taskId), { timeout: 10_000 }).toBe("completed");
   });
 
   verifies(

@@ -93,6 +93,11 @@ export class Caller {
     while (!this.frames.some(({ event }) => fits(event))) await sleep(5);
   }
 
+  /** Resolves when there are more frames than this, from a concurrent `follow`. */
+  async hasMoreThan(count: number): Promise<void> {
+    while (this.frames.length <= count) await sleep(5);
+  }
+
   /**
    * Answers the task's question, and waits for it to end or to ask again. The name distinguishes
    * several answers.
@@ -100,6 +105,11 @@ export class Caller {
   answer(taskId: string, content: string | readonly A2APart[], name = "answer"): Promise<Task> {
     const message = { ...userMessage(`${this.messageId}-${name}`, content), taskId };
     return this.#call<Task>("message/send", { message });
+  }
+
+  /** The task as the server shows it. */
+  get(taskId: string): Promise<Task> {
+    return this.#call<Task>("tasks/get", { id: taskId });
   }
 
   /** Cancels the task. "Already canceled" is the response to a client that has to ask twice. */

@@ -1,21 +1,10 @@
-import { spawnSync } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { needs } from "../needs.ts";
 import { findProgram } from "../system-programs.ts";
-
-/** Postgres refuses to run as root. */
-const NOBODY = { uid: 65534, gid: 65534 };
-
-/** Nothing must survive a power failure here, and many small transactions must be cheap. */
-const SETTINGS = [
-  "fsync=off",
-  "synchronous_commit=off",
-  "full_page_writes=off",
-  "max_connections=200",
-  "listen_addresses=",
-];
+import { PostgresServer } from "./postgres-server.ts";
 
 /**
  * The tests of a file or of a `describe` need Postgres. Returns the address of a schema that no
@@ -25,27 +14,27 @@ const SETTINGS = [
 export function needsPostgres(): () => Promise<string> {
   const program = needs("postgres");
   return async () => {
-    const folder = await started(dirname(program()));
-    const schema = `test_${process.pid}_${++schemas}`;
-    return `postgres://convoke@localhost/postgres?host=${encodeURIComponent(folder)}&schema=${schema}`;
+    const server = await started(program());
+    // Tests in several threads of one process must not choose the same name.
+    return server.url(`test_${randomBytes(8).toString("hex")}`);
   };
 }
 
-let schemas = 0;
-
-/** The folder of the server, which contains its socket. */
-async function started(programs: string): Promise<string> {
+/** The server of this run. */
+async function started(program: string): Promise<PostgresServer> {
   const folder = process.env["CONVOKE_TEST_DATABASE"];
   if (folder === undefined) throw new Error("CONVOKE_TEST_DATABASE is set by vitest.config.ts");
+  const server = new PostgresServer(program, folder, ["synchronous_commit=off"]);
   const report = join(folder, "started");
-  if (isFirst(folder)) {
-    const problem = start(programs, folder);
-    writeFileSync(report, problem);
-  }
+  if (isFirst(folder))
+    writeFileSync(
+      report,
+      problemOf(() => server.create()),
+    );
   while (!existsSync(report)) await sleep(50);
   const problem = readFileSync(report, "utf8");
   if (problem !== "") throw new Error(`the database server did not start: ${problem}`);
-  return folder;
+  return server;
 }
 
 function isFirst(folder: string): boolean {
@@ -58,26 +47,13 @@ function isFirst(folder: string): boolean {
 }
 
 /** What went wrong; empty if nothing did. */
-function start(programs: string, folder: string): string {
-  const data = join(folder, "data");
-  if (process.getuid?.() === 0) chownSync(folder, NOBODY.uid, NOBODY.gid);
-  const settings = [`unix_socket_directories=${folder}`, ...SETTINGS].map((one) => `-c ${one}`);
-  return (
-    run(join(programs, "initdb"), [
-      ["-D", data],
-      ["-U", "convoke"],
-      ["-A", "trust"],
-      ["-E", "UTF8"],
-      ["--locale=C", "--no-sync", "--no-instructions"],
-    ]) ??
-    run(join(programs, "pg_ctl"), [
-      ["-D", data],
-      ["-l", join(folder, "log")],
-      ["-o", settings.join(" ")],
-      ["-w", "start"],
-    ]) ??
-    ""
-  );
+function problemOf(work: () => void): string {
+  try {
+    work();
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** Ends the server of this run, if there is one. */
@@ -85,25 +61,6 @@ export function stopPostgres(): void {
   const folder = process.env["CONVOKE_TEST_DATABASE"];
   const program = findProgram("postgres");
   if (folder === undefined || program === undefined || !existsSync(folder)) return;
-  const data = join(folder, "data");
-  run(join(dirname(program), "pg_ctl"), [
-    ["-D", data],
-    ["-m", "immediate"],
-    ["-w", "stop"],
-  ]);
+  problemOf(() => new PostgresServer(program, folder).crash());
   rmSync(folder, { recursive: true, force: true });
-}
-
-/** The error output of a program that failed. */
-function run(program: string, args: readonly (readonly string[])[]): string | undefined {
-  const { status, stderr, error } = spawnSync(program, args.flat(), {
-    cwd: "/",
-    env: { PATH: process.env["PATH"], LC_ALL: "C" },
-    // The server outlives pg_ctl and must not keep the output open.
-    stdio: ["ignore", "ignore", program.endsWith("initdb") ? "pipe" : "ignore"],
-    encoding: "utf8",
-    ...(process.getuid?.() === 0 && NOBODY),
-  });
-  if (status === 0) return undefined;
-  return error?.message ?? `${program} ended with ${status} ${stderr ?? ""}`;
 }

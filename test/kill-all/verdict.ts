@@ -44,7 +44,10 @@ function problemsOfLog({ record, log }: StoredTask): readonly string[] {
 }
 
 /** Every job ends in its own way, unless a crash came before it had a journal. */
-function problemsOfEnd({ job, answers }: Client, { record, log }: StoredTask): readonly string[] {
+function problemsOfEnd(
+  { job, accepted, refusals }: Client,
+  { record, log }: StoredTask,
+): readonly string[] {
   const kinds = log.map(({ event }) => event.kind);
   if (isInterrupted(log.at(-1)?.event)) {
     return kinds.some((kind) => JOURNAL.has(kind)) ? ["it had a journal, but was failed"] : [];
@@ -54,8 +57,9 @@ function problemsOfEnd({ job, answers }: Client, { record, log }: StoredTask): r
   if (record.state !== wanted) problems.push(`it is ${record.state} instead of ${wanted}`);
   const asked = kinds.filter((kind) => kind === "internal:ask").length;
   const answered = kinds.filter((kind) => kind === "internal:message").length;
-  if (asked !== answers || answered !== answers) {
-    problems.push(`${asked} questions in the log, and ${answered} of ${answers} answers`);
+  if (asked !== accepted.length || answered !== accepted.length) {
+    const answers = `${answered} answers; accepted: ${accepted.join()}; ${refusals.join()}`;
+    problems.push(`${asked} questions in the log, and ${answers}`);
   }
   return problems;
 }
@@ -93,7 +97,7 @@ function problemsOfEffects(effects: readonly Effect[]): readonly string[] {
 
 /** The agent's output equals that of one run without a crash, and matches the effects. */
 function problemsOfWords(
-  { job }: Client,
+  { job, accepted }: Client,
   { record, log }: StoredTask,
   effects: readonly Effect[],
 ): readonly string[] {
@@ -116,7 +120,9 @@ function problemsOfWords(
   return [
     ...lies.map(([, round]) => `ship ${round} was told and not done`),
     ...(isRight ? [] : [`after ${rounds} rounds it has said ${text}`]),
-    ...(isWhole && text.endsWith("yes!") !== (job.kind === "ask") ? ["the answer is missing"] : []),
+    ...(isWhole && !text.endsWith(job.kind === "ask" ? `; ${accepted[0]}!` : "; ")
+      ? [`the answer is missing in ${text}`]
+      : []),
   ];
 }
 

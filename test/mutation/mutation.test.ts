@@ -15,8 +15,8 @@ const TIMEOUT_MS = 600_000;
 
 for (const suite of SUITES.filter(({ some }) => PLANTS_ALL || some > 0)) {
   verifies(
-    "G11",
-    `every fault in ${suite.name} that lets a guarded tool run without its decision is found`,
+    suite.breaks,
+    `every fault in ${suite.name} that ${suite.lets} is found`,
     async () => expect(await survivorsOf(suite)).toEqual([]),
     PLANTS_ALL ? 6 * TIMEOUT_MS : TIMEOUT_MS,
   );

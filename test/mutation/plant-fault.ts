@@ -18,6 +18,8 @@ export interface Mutant {
   readonly at: Selector;
   /** The replacement of the expression. */
   readonly to: (expression: string) => string;
+  /** What changes, if the whole expression is too long to show. */
+  readonly change?: string;
 }
 
 /** A source file with a fault in it. */
@@ -166,7 +168,8 @@ export function plantFault(mutant: Mutant): PlantedFault {
   // A property such as `{ outcome }` keeps its name.
   const after = `${place["shorthand"] === true ? `${before}: ` : ""}${mutant.to(before)}`;
   const faulty = source.slice(0, place.start) + after + source.slice(place.end);
-  return { file, sound: source, faulty, name: `${mutant.in}: ${before} → ${after}` };
+  const change = mutant.change ?? `${before} → ${after}`;
+  return { file, sound: source, faulty, name: `${mutant.in}: ${change}` };
 }
 
 function ofType(nodes: readonly SourceNode[], type: string): readonly SourceNode[] {

@@ -1,8 +1,10 @@
 import { globSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Plugin, defaultServerConditions } from "vite";
 import { createVitest } from "vitest/node";
+import { stopPostgres } from "../harness/postgres.ts";
 import { type PlantedFault, plantFault } from "./plant-fault.ts";
 import { ROOT } from "./source-tree.ts";
 import { SUITES } from "./suites.ts";
@@ -24,10 +26,13 @@ for (const pattern of tests) {
   if (globSync(pattern, { cwd: ROOT }).length === 0) throw new Error(`there is no ${pattern}`);
 }
 
+process.env["CONVOKE_TEST_DATABASE"] ??= join(tmpdir(), `convoke-database-${process.pid}`);
+
 const all = groups.flat();
 const chosen = flags.only?.split(",").map((place) => all[Number(place)]!) ?? all;
 
 const survivors = await unnoticed(chosen.map(plantFault));
+stopPostgres();
 process.stdout.write(`${JSON.stringify({ survivors })}\n`);
 // Failing tests are the purpose of this script, so it succeeds; Vitest would set an exit code.
 process.exit(0);

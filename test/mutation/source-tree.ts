@@ -86,11 +86,12 @@ interface SourceFile {
 const packages = new Map<string, readonly SourceFile[]>();
 const trees = new Map<string, SourceNode>();
 
-/** The sources of a package, without its tests. */
+/** The sources of a package, or of one of its folders (`backends/postgres`), without its tests. */
 export function filesOf(packageName: string): readonly SourceFile[] {
   const known = packages.get(packageName);
   if (known !== undefined) return known;
-  const files = globSync(`packages/${packageName}/src/**/*.ts`, { cwd: ROOT })
+  const [name, folder = ""] = packageName.split("/");
+  const files = globSync(`packages/${name}/src/${folder}/**/*.ts`, { cwd: ROOT })
     .filter((file) => !/\.(test|suite)\.ts$/.test(file))
     .map((file) => ({ file, source: readFileSync(join(ROOT, file), "utf8") }));
   packages.set(packageName, files);

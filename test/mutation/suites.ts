@@ -5,6 +5,7 @@ import {
   REQUEST_MUTANTS,
   RULE_MUTANTS,
 } from "./coder-mutants.ts";
+import { FENCE_MUTANTS } from "./fence-mutants.ts";
 import { GATE_MUTANTS } from "./gate-mutants.ts";
 import type { Mutant } from "./plant-fault.ts";
 
@@ -12,6 +13,9 @@ import type { Mutant } from "./plant-fault.ts";
 export interface MutantSuite {
   /** Where the faults are. */
   readonly name: string;
+  /** What a fault does that the tests do not find, and the guarantee that it breaks. */
+  readonly lets: string;
+  readonly breaks: "G4" | "G11";
   readonly tests: readonly string[];
   /** The first of each group represents the others in the short form. */
   readonly groups: readonly (readonly Mutant[])[];
@@ -19,9 +23,13 @@ export interface MutantSuite {
   readonly some: number;
 }
 
+/** Faults on the way from a decision to the tool that it is about. */
+const GUARD = { lets: "lets a guarded tool run without its decision", breaks: "G11" } as const;
+
 export const SUITES: readonly MutantSuite[] = [
   {
     name: "the gate, or on the way to it",
+    ...GUARD,
     tests: [
       "packages/runtime/src/approvals/*.test.ts",
       "packages/protocol/src/extensions/approvals.test.ts",
@@ -33,18 +41,21 @@ export const SUITES: readonly MutantSuite[] = [
   },
   {
     name: "the policy of the coding agent",
+    ...GUARD,
     tests: ["packages/coder/src/policy/*.test.ts", "packages/coder/src/command-line/*.test.ts"],
     groups: POLICY_MUTANTS,
     some: 0,
   },
   {
     name: "the workspace of the coding agent",
+    ...GUARD,
     tests: ["packages/coder/src/workspace/workspace.test.ts"],
     groups: JAIL_MUTANTS,
     some: 0,
   },
   {
     name: "the rules of the coding agent's tools",
+    ...GUARD,
     tests: [
       "test/coder/approvals.test.ts",
       "test/coder/file-tools.test.ts",
@@ -57,6 +68,7 @@ export const SUITES: readonly MutantSuite[] = [
   },
   {
     name: "the replies to the coding agent",
+    ...GUARD,
     tests: [
       "test/coder-wire/coder-agent.test.ts",
       "test/coder-wire/event-messages.test.ts",
@@ -67,8 +79,23 @@ export const SUITES: readonly MutantSuite[] = [
   },
   {
     name: "the requests for rights of the coding agent",
+    ...GUARD,
     tests: ["test/coder-agent/conversation.test.ts"],
     groups: REQUEST_MUTANTS,
+    some: 0,
+  },
+  {
+    name: "the storage that processes share",
+    lets: "lets two processes write to one task, or one of them miss what the other did",
+    breaks: "G4",
+    tests: [
+      "packages/backends/src/postgres/sharing.test.ts",
+      "packages/backends/src/postgres/lost-connection.test.ts",
+      "packages/engine/src/task/task-writer.test.ts",
+      "test/cluster/two-engines.test.ts",
+      "test/cluster/lost-answers.test.ts",
+    ],
+    groups: FENCE_MUTANTS,
     some: 0,
   },
 ];

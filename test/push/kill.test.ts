@@ -5,6 +5,7 @@ import { MortalServer } from "../harness/mortal-server.ts";
 import { randomFrom } from "../harness/random.ts";
 import { verifies } from "../verifies.ts";
 import { type Manner, Webhook, accepts, answers, hangs, losesItsAnswer } from "./a-webhook.ts";
+import { endedTasks, placesOf, placesWorthTelling } from "./arrivals.ts";
 import { PUSH_DIALECTS, taskIdOf } from "./requests.ts";
 
 // The short form; `npm run test:push` runs the full size.
@@ -36,17 +37,14 @@ verifies(
       if (!webhook.isUp) await webhook.up();
     }
     webhook.manner = accepts;
-    const ends = () => new Set(webhook.arrivals.filter(isEnd).map(taskOf)).size;
+    const ends = () => endedTasks(webhook.arrivals).size;
     await expect.poll(ends, { timeout: 60_000, message: `seed ${SEED}` }).toBe(TASKS);
     await sleep(200);
 
     const stored = new Map((await server.stored()).map((task) => [task.record.taskId, task]));
     for (const taskId of taskIds) {
-      const places = placesOf(webhook, taskId);
-      const worthTelling = stored.get(taskId)?.log.flatMap(({ id, event }) => {
-        const { kind, lastChunk } = event as { kind: string; lastChunk?: boolean };
-        return kind === "status-update" || lastChunk === true ? [id] : [];
-      });
+      const places = placesOf(webhook.arrivals, taskId);
+      const worthTelling = placesWorthTelling(stored.get(taskId)?.log ?? []);
       expect(places, `task ${taskId}, seed ${SEED}`).toEqual(worthTelling);
     }
     const receiver = createPushReceiver({ secret: "shared", token: "t", remember: 100_000 });
@@ -73,21 +71,4 @@ function moody(random: () => number): Manner {
     answers(302, { location: "/" }),
   ];
   return (request, response) => moods[Math.floor(random() * moods.length)]!(request, response);
-}
-
-type Arrival = Webhook["arrivals"][number];
-
-function taskOf({ headers }: Arrival): string {
-  return String(headers["webhook-id"]).split(".")[0] ?? "";
-}
-
-function isEnd({ body }: Arrival): boolean {
-  return /"state":"(?:completed|TASK_STATE_COMPLETED)"/.test(body);
-}
-
-/** Which events of a task arrived, each once, in the order of their first arrival. */
-function placesOf({ arrivals }: Webhook, taskId: string): readonly number[] {
-  const own = arrivals.filter((arrival) => taskOf(arrival) === taskId);
-  const places = own.map(({ headers }) => Number(String(headers["webhook-id"]).split(".").at(-1)));
-  return [...new Set(places)];
 }

@@ -15,7 +15,7 @@ const EVENTUALLY = { timeout: 20_000, interval: 20 };
 async function aLease(url: string): Promise<Lease> {
   await (await openPostgresBackend({ url })).close();
   const connection = await aCutConnection(url);
-  const settings = { ...connection, schema: toAddress(url).schema, leaseMs: LEASE_MS };
+  const settings = { url: connection.url, schema: toAddress(url).schema, leaseMs: LEASE_MS };
   const lease = new Lease(
     { ...settings, host: "here", software: "test" },
     startKeeperHere,

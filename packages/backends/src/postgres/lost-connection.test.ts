@@ -1,6 +1,7 @@
 import type { Backend, CommitStep } from "@convoke/engine";
 import { expect, onTestFinished, test } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
+import { Connection, toAddress } from "./connection.ts";
 import { aCutConnection } from "./cut-connection.suite.ts";
 import { openPostgresBackend } from "./postgres-backend.ts";
 
@@ -78,6 +79,31 @@ test("after the connections were lost, reads and commits work again", async () =
     .toEqual({ kind: "committed", head: 2 });
 });
 
+test("tasks that were claimed without an answer are claimed again, and those that began meanwhile are not", async () => {
+  const url = await address();
+  const connection = await aCutConnection(url);
+  const witness = await anOpen(url);
+  const run = (taskId: string): CommitStep => {
+    const { message: ___, ...step } = creation;
+    return { ...step, taskId, create: { ...step.create!, agentId: "greeter" }, running: true };
+  };
+  await witness.commit(run("t1"));
+  await witness.sharing!.release(["t1"]);
+  const backend = await anOpen(connection.url);
+  expect(await backend.tasks.get("t2")).toBeUndefined();
+  const query = { agentIds: ["greeter"], dueAt: 0, limit: 9 };
+
+  connection.loseAnswers();
+  const lost = backend.sharing!.claim(query).catch((error: unknown) => error);
+  await expect.poll(async () => (await witness.tasks.get("t1"))?.epoch).toBe(2);
+  connection.cut();
+
+  expect(await lost).toMatchObject({ name: "StorageError" });
+  await expect.poll(() => backend.commit(run("t2")).catch(() => undefined)).toBeTruthy();
+  expect(await backend.sharing!.claim(query)).toMatchObject([{ taskId: "t1", epoch: 3 }]);
+  expect(await backend.sharing!.claim(query)).toEqual([]);
+});
+
 test("steps of two processes at the same places: each place is written by one of them", async () => {
   const url = await address();
   const backends = [await anOpen(url), await anOpen(url)];
@@ -99,6 +125,25 @@ test("steps of two processes at the same places: each place is written by one of
   }
 
   expect(await backends[1]!.read("t1", 0, 99)).toHaveLength(21);
+});
+
+test.each([
+  ["an append", next],
+  ["a change", { ...next, statusAt: 9 }],
+])("nothing is written after an end of a log that the database has lost: %s", async (_, step) => {
+  const url = await address();
+  const backend = await anOpen(url);
+  await backend.commit(creation);
+  await backend.commit({ ...next, events: ['{"e":2}', '{"e":3}'] });
+  const admin = new Connection(toAddress(url));
+  onTestFinished(() => admin.close());
+
+  // A server that took over for another one may not have its last transactions.
+  await admin.rows("DELETE FROM @.segment WHERE first = 2");
+
+  const late = await backend.commit({ ...step, after: { head: 3, epoch: 1 }, events: ['{"e":4}'] });
+  expect(late).toEqual({ kind: "stale", epoch: 1, head: 1 });
+  expect(await backend.read("t1", 0, 9)).toHaveLength(1);
 });
 
 test("a message that is sent to two processes at the same time creates one task", async () => {

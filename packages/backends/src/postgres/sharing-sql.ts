@@ -5,20 +5,20 @@ export const RELEASED = 0;
 
 /**
  * Tasks of processes that are gone or gave them up, by the index of what runs, and then waiting ones
- * that are due. `$5`: whether this process may take over from others. `$6`: after a claim without an
- * answer, the tasks that this process knows as its own; it has claimed the others without knowing.
- * `$7`: the host of this process. Each host is a range of its own in the indexes.
+ * that are due. `$5`: whether this process may take over from others. `$6`: tasks that it does not
+ * work on, and takes over from itself. `$7`: the host of this process. Each host is a range of its own in
+ * the indexes.
  */
 export const CLAIM = `
   WITH gone AS MATERIALIZED (
     SELECT ${RELEASED} AS n UNION ALL
-    SELECT $1 WHERE $6::text[] IS NOT NULL UNION ALL
+    SELECT $1 WHERE cardinality($6::text[]) > 0 UNION ALL
     SELECT n FROM @.replica WHERE $5 AND until <= clock_timestamp() AND n <> $1),
   place AS MATERIALIZED (SELECT '' AS host UNION ALL SELECT $7),
   wanted AS MATERIALIZED (
     SELECT p.n, gone.n AS run_by FROM gone CROSS JOIN place CROSS JOIN LATERAL (
       SELECT t.n FROM @.task t WHERE t.run_by = gone.n AND t.host = place.host
-        AND coalesce(t.agent_id, '') = ANY ($2::text[]) AND (gone.n <> $1 OR t.task_id <> ALL ($6))
+        AND coalesce(t.agent_id, '') = ANY ($2::text[]) AND (gone.n <> $1 OR t.task_id = ANY ($6))
       ORDER BY t.n LIMIT $4 FOR UPDATE SKIP LOCKED) p
     LIMIT $4),
   due AS MATERIALIZED (
@@ -89,6 +89,9 @@ export const MAILBOX_OF = `
   SELECT t.task_id, count(*) FROM @.mailbox b
   CROSS JOIN LATERAL (SELECT task_id FROM @.task WHERE n = b.task AND run_by = $1 LIMIT 1) t
   GROUP BY t.task_id`;
+
+/** The tasks that a process works on, as the database has recorded. */
+export const OWN = "SELECT t.task_id FROM @.task t WHERE t.run_by = $1 ORDER BY t.n";
 
 /**
  * Which of these tasks another process works on, or have a shorter log than this process knows: a

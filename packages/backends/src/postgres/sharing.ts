@@ -25,6 +25,7 @@ import {
   LOST,
   MAILBOX,
   MAILBOX_OF,
+  OWN,
   POST,
   RELEASE,
   RELEASED,
@@ -115,9 +116,11 @@ export class PostgresSharing implements Sharing {
     }
   }
 
-  async claim({ agentIds, dueAt, limit }: ClaimQuery): Promise<readonly ClaimedTask[]> {
+  async claim(query: ClaimQuery): Promise<readonly ClaimedTask[]> {
+    const { agentIds, dueAt, limit, abandoned = [] } = query;
     const { replica, isUnbroken } = this.#parts.lease;
-    const own = this.#isUnsure ? [...this.#own].map(toText) : null;
+    const unknown = this.#isUnsure ? await this.#ownWithoutKnowing(replica) : [];
+    const own = [...abandoned, ...unknown].map(toText);
     const values = [replica, agentIds.map(toText), dueAt, limit, isUnbroken, own, this.host];
     const rows = await this.#parts.reader.once(CLAIM, values).catch((error: unknown) => {
       this.#isUnsure = true;
@@ -125,6 +128,17 @@ export class PostgresSharing implements Sharing {
     });
     this.#isUnsure = false;
     return this.#claimed(rows);
+  }
+
+  /**
+   * The tasks that this process has claimed without knowing. What it began to work on meanwhile is in
+   * `#own`, or still being written.
+   */
+  async #ownWithoutKnowing(replica: number): Promise<readonly string[]> {
+    const rows = await this.#parts.reader.rows(OWN, [replica]);
+    const recorded = rows.map(([taskId]) => fromText(taskId as string));
+    const { writes } = this.#parts;
+    return recorded.filter((taskId) => !this.#own.has(taskId) && !writes.hasWrite(taskId));
   }
 
   async claimTask(

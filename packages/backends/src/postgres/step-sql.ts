@@ -23,7 +23,7 @@ const APPEND = `
   FROM json_to_recordset($1::json) AS s(n bigint, first int, last int, epoch bigint, body text)
   WHERE (SELECT t.epoch FROM @.task t WHERE t.n = s.n AND NOT t.ended) = s.epoch
     AND ${HEAD} = s.first - 1
-  ON CONFLICT (task, first) DO NOTHING
+  ON CONFLICT DO NOTHING
   RETURNING task, NULL, at`;
 
 /** The columns of a row of `CREATE` and `CHANGE`. */

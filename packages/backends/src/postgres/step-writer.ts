@@ -263,14 +263,16 @@ class ReadFacts implements Knowledge {
   async #readEvents(steps: readonly CommitStep[]): Promise<void> {
     await Promise.all(
       steps.map(async (step) => {
-        const { taskId, after, events } = step;
+        const { taskId, after, events, epoch } = step;
         this.#repeated.delete(step);
         const task = this.#cache.get(taskId);
         if (task === undefined || after === undefined || events.length === 0) return;
         if (after.head + events.length > task.head) return;
         const last = after.head + events.length;
         const rows = await this.#connection.rows(EVENTS, [task.n, after.head, last]);
-        if (hasEvents(rows as readonly SegmentRow[], after.head, events)) this.#repeated.add(step);
+        // Another process may have written the same events there, for example that a task was woken.
+        const own = (rows as readonly SegmentRow[]).filter((row) => row[2] === epoch);
+        if (hasEvents(own, after.head, events)) this.#repeated.add(step);
       }),
     );
   }
@@ -307,7 +309,7 @@ const FORGOTTEN = `
 
 /** The segments that contain events after `$2`, up to `$3`. */
 const EVENTS = `
-  SELECT first, body FROM @.segment
+  SELECT first, body, epoch FROM @.segment
   WHERE task = $1 AND first <= $3 AND first >= coalesce(
     (SELECT p.first FROM @.segment p WHERE p.task = $1 AND p.first <= $2 + 1 ORDER BY p.first DESC LIMIT 1), 0)
   ORDER BY first`;
@@ -337,7 +339,7 @@ type FactsRow = readonly [
 
 type MessageRow = readonly [key: string, taskId: string, digest: string, entry: string | null];
 
-type SegmentRow = readonly [first: Seq, body: string];
+type SegmentRow = readonly [first: Seq, body: string, epoch: number];
 
 function toFacts(row: FactsRow): TaskFacts {
   const [, n, owner, agentId, epoch, state, statusAt, listed, wakeAt, runBy, head] = row;

@@ -4,6 +4,7 @@ import { type TurnLog, isProgress } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { startAttempt } from "../run/resume-task.ts";
+import type { Run } from "../run/run.ts";
 
 /** How many tasks resume at once, so that a restart with many tasks does not overload the process. */
 const MAX_RUNS = 64;
@@ -59,16 +60,25 @@ export class AttemptQueue {
   async #attempt(live: LiveTask, turn: InterruptedTurn, epoch: number): Promise<void> {
     const engine = this.#engine;
     try {
-      if (engine.closing.aborted || live.writer.epoch !== epoch) return live.dequeue();
-      const run = await engine
-        .keepTrying(live.writer, () => startAttempt(engine, live, { epoch, ...turn }))
-        // Until it has a run it must not be taken for a task that waits.
-        .finally(() => live.dequeue());
+      const run = await this.#start(live, turn, epoch);
       if (run === undefined) return;
       const isSafe = turn.crashes < SUSPECT ? [] : [progress(live), pause(engine.closing)];
       await Promise.race([run.yielded, ...isSafe]);
     } finally {
       engine.tasks.release(live);
+    }
+  }
+
+  /** The task is queued until it has its run. */
+  async #start(live: LiveTask, turn: InterruptedTurn, epoch: number): Promise<Run | undefined> {
+    const engine = this.#engine;
+    try {
+      if (engine.closing.aborted || live.writer.epoch !== epoch) return undefined;
+      return await engine.keepTrying(live.writer, () =>
+        startAttempt(engine, live, { epoch, ...turn }),
+      );
+    } finally {
+      live.dequeue();
     }
   }
 }

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type TurnLog, readTurnLog } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import type { TaskScope } from "../run/live-tasks.ts";
+import { TaskMoved, type TaskScope } from "../run/live-tasks.ts";
 import { newId } from "../task/new-id.ts";
 
 /** Why a task ends, shown in its last status. */
@@ -43,7 +43,8 @@ async function tryToEnd(
   reason?: EndReason,
 ): Promise<void> {
   const { writer } = live;
-  for (let attempt = 1; !isTerminal(writer.nextState) && attempt <= MAX_ATTEMPTS; attempt++) {
+  for (let attempt = 1; !isTerminal(writer.nextState); attempt++) {
+    if (attempt > MAX_ATTEMPTS) throw new TaskMoved(writer.taskId);
     const { run } = live;
     const epoch = writer.fence();
     // The metadata is also on the message: a task has no field for the metadata of its status.

@@ -148,6 +148,8 @@ export async function takeOverClaimed(
   const live = await engine.tasks.openClaimed(claimed, at);
   const { writer } = live;
   try {
+    // It was claimed again since: by another request of this process, or by another process.
+    if (writer.position.epoch !== claimed.epoch) return;
     if (cancels.length > 0) return await cancelLive(engine, live, cancels);
     if (claimed.reason === "due") await wake(engine, live, engine.now());
     else {
@@ -157,7 +159,8 @@ export async function takeOverClaimed(
       // Its run may not have begun yet.
       if ((await decide(engine, live, facts)) === "resumed") return;
     }
-    if (live.run !== undefined || isTerminal(writer.nextState)) return;
+    // A task that waits for its attempt is queued.
+    if (live.run !== undefined || live.isQueued || !writer.isRunning) return;
     // It waits, which needs no process.
     await writer.append([], { epoch: writer.epoch, insist: true, running: false });
   } finally {

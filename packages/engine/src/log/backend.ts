@@ -68,7 +68,7 @@ export interface CommitStep {
   /**
    * What the writer believes to be stored. If the log has another end or the task another epoch,
    * somebody else has written, and the step is refused as stale, unless it is this very step that
-   * was written. Default: the step is appended wherever the log ends, and never taken for a repetition.
+   * was written: in a shared storage, with its epoch. Default: the step is appended wherever the log ends, and never taken for a repetition.
    */
   readonly after?: LogPosition;
   /** The events in order, each serialized as JSON on one line. */
@@ -465,7 +465,10 @@ export interface WaitingForHost {
 
 /** A task that this process has claimed. */
 export interface ClaimedTask extends TaskRecord {
-  /** `gone`: the process that worked on it has ended. `released`: it gave the task up. `due`: nobody worked on it. */
+  /**
+   * `gone`: the process that worked on it has ended. `released`: it gave the task up, or was this one.
+   * `due`: nobody worked on it.
+   */
   readonly reason: "gone" | "released" | "due";
 }
 
@@ -474,6 +477,11 @@ export interface ClaimQuery {
   readonly agentIds: readonly string[];
   /** Also claims waiting tasks whose `wakeAt` is at or before this time. */
   readonly dueAt: number;
+  /**
+   * Also claims these, if it is recorded that this process works on them: it does not. A step may
+   * have been stored although its answer was lost. Default: none.
+   */
+  readonly abandoned?: readonly string[];
   readonly limit: number;
 }
 

@@ -13,6 +13,7 @@ import {
 import type { CommitResult, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
+import { TaskMoved } from "../run/live-tasks.ts";
 import { NO_EXTENSIONS, readTurnLog, senderFields, turnEndedAt } from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
 import { beginTask } from "./begin-task.ts";
@@ -69,13 +70,6 @@ async function continueTask(
 
 /** How often a message is tried on a task that other processes change at the same time. */
 const MAX_ATTEMPTS = 5;
-
-/** Another process has changed the task since it was read. */
-class TaskMoved extends A2AError {
-  constructor(taskId: string) {
-    super("Unavailable", `task ${taskId} is being changed by others; send the same message again`);
-  }
-}
 
 /** How long to wait for an agent that has asked a question to suspend or end its turn. */
 const SUSPEND_MS = 500;

@@ -78,6 +78,11 @@ export interface SharingRules {
   readonly waitingForHosts: readonly WaitingForHost[];
   /** Continues a task from what is stored, unless another process works on it. */
   setBack(taskId: string): void;
+  /**
+   * No run of this process works on the task, although the store may have recorded that: if it has,
+   * the task is claimed again.
+   */
+  abandoned(taskId: string): void;
 }
 
 /** What became of an entry for another process. */
@@ -201,6 +206,7 @@ export class Engine {
       onStored: (taskId) => this.storage.worked(taskId),
       onSetBack: (taskId) => this.sharing?.setBack(taskId),
       keepTrying: (taskId, work) => this.keepTrying({ taskId }, work),
+      onAbandoned: (taskId) => this.sharing?.abandoned(taskId),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));

@@ -45,6 +45,8 @@ export interface LiveTasksOptions {
   readonly onSetBack: (taskId: string) => void;
   /** Retries until the storage works again. */
   readonly keepTrying: (taskId: string, work: () => Promise<void>) => Promise<unknown>;
+  /** Called for a task that no run of this process works on, although the store may have recorded that. */
+  readonly onAbandoned: (taskId: string) => void;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -223,6 +225,13 @@ export class LiveTasks {
   /** Opens and holds a task that this process has claimed after the given time, by `performance.now()`. */
   async openClaimed(claimed: TaskRecord, at: number): Promise<LiveTask> {
     const live = await this.open(claimed);
+    try {
+      // A step of this process may have been stored without an answer, before it claimed its own task.
+      if (live.writer.position.epoch < claimed.epoch) await this.refresh(live, true);
+    } catch (error) {
+      this.release(live);
+      throw error;
+    }
     live.writer.claimed(claimed.epoch, at);
     return live;
   }
@@ -267,6 +276,7 @@ export class LiveTasks {
       const left = isWhole ? undefined : await this.#read(writer.taskId);
       // Only if nothing was written here meanwhile: the record would be older than that.
       if (writer.settled !== undefined || !isAt(before, writer.position)) continue;
+      if (live.run !== undefined || writer.isRunning) this.#options.onAbandoned(writer.taskId);
       abortRun(live);
       if (left === undefined) return writer.catchUp(record, entries);
       live.forgetMessages();
@@ -291,16 +301,11 @@ export class LiveTasks {
     throw taskNotFound(taskId);
   }
 
-  /** A step was refused, because the log ends at `head` and not where this process believes. */
-  #refused(live: LiveTask, head: Seq): void {
-    const { writer } = live;
-    // The process that worked on it before has written once more after this one had claimed it.
-    const isFollowedUp = writer.isRunning && head > writer.head;
-    void this.#options.keepTrying(writer.taskId, async () => {
-      // If the store has lost the task, there is nothing more to do.
-      await this.refresh(live, true).catch(ignoreNotFound);
-      if (isFollowedUp) this.#options.onSetBack(writer.taskId);
-    });
+  /** A step was refused, because the log does not end where this process believes. */
+  #refused(live: LiveTask): void {
+    // If the store has lost the task, there is nothing more to do.
+    const refresh = (): Promise<void> => this.refresh(live, true).catch(ignoreNotFound);
+    void this.#options.keepTrying(live.writer.taskId, refresh);
   }
 
   async #entriesBetween(after: Seq, { taskId, head }: TaskRecord): Promise<readonly LogEntry[]> {
@@ -410,7 +415,8 @@ export class LiveTasks {
   }
 
   #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, agents, onStorageError, onStored, onEnded, onStatus } = this.#options;
+    const { backend, agents, onStorageError, onStored, onAbandoned } = this.#options;
+    const { onEnded, onStatus } = this.#options;
     return new TaskWriter({
       ...facts,
       backend,
@@ -418,10 +424,12 @@ export class LiveTasks {
       onStorageError: (error, isRetried) =>
         onStorageError(error, isRetried ? facts.taskId : undefined),
       onStored: () => onStored(facts.taskId),
-      onStale: (head) => {
+      onStale: () => {
+        onAbandoned(facts.taskId);
         const live = this.#live.get(facts.taskId);
-        if (live !== undefined) this.#refused(live, head);
+        if (live !== undefined) this.#refused(live);
       },
+      onUnsure: () => onAbandoned(facts.taskId),
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
       onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
     });
@@ -431,6 +439,13 @@ export class LiveTasks {
 /** The error for a task that does not exist, or belongs to another owner. */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
+}
+
+/** Another process has changed the task since it was read. */
+export class TaskMoved extends A2AError {
+  constructor(taskId: string) {
+    super("Unavailable", `task ${taskId} is being changed by others; send the same message again`);
+  }
 }
 
 /** A task has a new status. */
@@ -491,7 +506,14 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
 
 type WriterFacts = Omit<
   TaskWriterOptions,
-  "backend" | "perAgent" | "onStorageError" | "onStored" | "onStale" | "onEnded" | "onStatus"
+  | "backend"
+  | "perAgent"
+  | "onStorageError"
+  | "onStored"
+  | "onStale"
+  | "onUnsure"
+  | "onEnded"
+  | "onStatus"
 > & {
   readonly owner: string;
 };

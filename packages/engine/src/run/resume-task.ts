@@ -1,4 +1,4 @@
-import { type AgentEvent, ENGINE_EVENTS, type TraceContext } from "@convoke/protocol";
+import { type AgentEvent, ENGINE_EVENTS, type TraceContext, isTerminal } from "@convoke/protocol";
 import { conversationBefore } from "../log/conversation.ts";
 import type { Engine } from "./engine.ts";
 import type { LiveTask } from "./live-task.ts";
@@ -35,6 +35,8 @@ export async function startAttempt(
 ): Promise<Run | undefined> {
   const { epoch, log, crashes = log.crashes, link } = options;
   const { owner, writer, deadline } = live;
+  // Another process may have ended it since it was claimed.
+  if (isTerminal(writer.nextState)) return undefined;
   const attempt = log.attempts + 1;
   const hasJournal = log.isDurable;
   const opening = openingEvents(engine, live, { attempt, crashes, hasJournal });

@@ -41,6 +41,8 @@ export class SharedTasks implements SharingRules {
   readonly #stops: (() => void)[] = [];
   /** Tasks whose mailbox is being emptied, and whether there may be more in it. */
   readonly #emptying = new Map<string, boolean>();
+  /** Tasks that nobody works on while it may be recorded that this process does. */
+  readonly #abandoned = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #waitingForHosts: readonly WaitingForHost[] = [];
@@ -78,7 +80,13 @@ export class SharedTasks implements SharingRules {
 
   /** Lets other processes claim what this one works on. Called when its runs have been aborted. */
   async release(taskIds: readonly string[]): Promise<void> {
+    // From now on only the store knows what becomes of them.
+    for (const taskId of taskIds) this.#engine.tasks.get(taskId)?.writer.lost();
     if (taskIds.length > 0) await this.#sharing.release(taskIds);
+  }
+
+  abandoned(taskId: string): void {
+    this.#abandoned.add(taskId);
   }
 
   async forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded> {
@@ -154,7 +162,10 @@ export class SharedTasks implements SharingRules {
       const agentIds = Array.from(this.#engine.agents, ({ id }) => id);
       const dueAt = this.#engine.now() - GRACE_MS;
       const at = performance.now();
-      const claimed = await this.#sharing.claim({ agentIds, dueAt, limit: MAX_CLAIMS });
+      const abandoned = [...this.#abandoned].filter((taskId) => !this.#isWorkedOn(taskId));
+      const limit = MAX_CLAIMS;
+      const claimed = await this.#sharing.claim({ agentIds, dueAt, abandoned, limit });
+      for (const taskId of abandoned) this.#abandoned.delete(taskId);
       await Promise.all(claimed.map((task) => this.#takeOver(task, at)));
       hasMore = claimed.length === MAX_CLAIMS;
       await this.#lookForHosts(dueAt);
@@ -164,6 +175,11 @@ export class SharedTasks implements SharingRules {
     if (this.#isStopped) return;
     const pauseMs = hasMore ? 0 : CLAIM_MS * (0.8 + 0.4 * Math.random());
     this.#timer = setTimeout(() => this.#track(this.#claimAll()), pauseMs).unref();
+  }
+
+  #isWorkedOn(taskId: string): boolean {
+    const live = this.#engine.tasks.get(taskId);
+    return live?.run !== undefined || live?.isQueued === true || live?.writer.settled !== undefined;
   }
 
   get waitingForHosts(): readonly WaitingForHost[] {
@@ -194,7 +210,7 @@ export class SharedTasks implements SharingRules {
     } catch (error) {
       this.#engine.logger.warn("a task could not be taken over, trying again", { taskId, error });
       // Otherwise nobody would work on it while this process lives.
-      await this.#engine.keepTrying({ taskId }, () => this.#sharing.release([taskId]));
+      await this.#engine.keepTrying({ taskId }, () => this.release([taskId]));
     }
   }
 

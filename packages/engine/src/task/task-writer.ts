@@ -85,10 +85,12 @@ export interface TaskWriterOptions {
   /** Called after each write that succeeded. */
   readonly onStored: () => void;
   /**
-   * Called with the end of the stored log when the store has refused a step, because another process
-   * has written, or because the store has lost what this one wrote; 0 if there is no such task.
+   * Called when the store has refused a step, because another process has written, or because the
+   * store has lost what this one wrote or the task itself.
    */
-  readonly onStale: (head: Seq) => void;
+  readonly onStale: () => void;
+  /** Called when a step failed that makes this process work on the task, and may be stored nevertheless. */
+  readonly onUnsure: () => void;
   /** Called with the final state once the end of the task is stored. */
   readonly onEnded: (state: TaskState) => void;
   /** Called after each commit that has a status, or that adds the task to lists, if they include it. */
@@ -118,7 +120,8 @@ export class TaskWriter {
   #snapshotPolicy = new SnapshotPolicy();
   #onStorageError: TaskWriterOptions["onStorageError"];
   #onStored: () => void;
-  #onStale: TaskWriterOptions["onStale"];
+  #onStale: () => void;
+  #onUnsure: () => void;
   #onEnded: TaskWriterOptions["onEnded"];
   #onStatus: TaskWriterOptions["onStatus"];
   #queue: Pending[] = [];
@@ -147,6 +150,7 @@ export class TaskWriter {
     this.#onStorageError = options.onStorageError;
     this.#onStored = options.onStored;
     this.#onStale = options.onStale;
+    this.#onUnsure = options.onUnsure;
     this.#onEnded = options.onEnded;
     this.#onStatus = options.onStatus;
   }
@@ -236,7 +240,8 @@ export class TaskWriter {
    * read before them. Runs of this process can no longer write.
    */
   catchUp({ epoch, listed, wakeAt }: TaskRecord, entries: readonly LogEntry[]): void {
-    this.#epoch = Math.max(this.#epoch, epoch);
+    // A run may have an epoch that was never stored, and is then as high as that of the record.
+    this.#epoch = Math.max(this.#epoch + 1, epoch);
     this.#storedEpoch = epoch;
     this.#isRunning = false;
     this.#listed = listed;
@@ -259,9 +264,11 @@ export class TaskWriter {
     this.#publish(snapshot, []);
   }
 
-  /** Records that this process has claimed the task, with a new epoch, after the given time. */
+  /**
+   * Records that this process has claimed the task, with a new epoch, after the given time. Does
+   * nothing if the task was claimed again since.
+   */
   claimed(epoch: number, at: number): void {
-    // Another process has claimed it since.
     if (epoch < this.#storedEpoch) return;
     this.verified(at);
     this.#epoch = Math.max(this.#epoch, epoch);
@@ -371,12 +378,14 @@ export class TaskWriter {
     try {
       const committed = await this.#commit(pending);
       if (committed.kind !== "committed") this.#resetStatus();
+      // What this writer believes to be stored is wrong, whoever has written.
+      if (committed.kind === "stale") this.lost();
       answer.resolve(committed);
-      if (committed.kind === "stale") this.#onStale(committed.head);
-      if (committed.kind === "unknown") this.#onStale(0);
+      if (committed.kind === "stale" || committed.kind === "unknown") this.#onStale();
     } catch (error) {
       this.#resetStatus();
       answer.reject(error);
+      if (pending.running === true) this.#onUnsure();
     }
     this.#uncommitted.events -= entries.length;
     this.#uncommitted.bytes -= bytes;
@@ -470,13 +479,17 @@ export class TaskWriter {
   }
 }
 
-/** Output of the same run shares a step. A step that creates a task or accepts a message has its own answer. */
+/**
+ * Output of the same run shares a step. A step that creates a task, accepts a message or handles
+ * mailbox entries is one of its own.
+ */
 function joins(earlier: AppendOptions, later: AppendOptions): boolean {
   return (
     earlier.insist === true &&
     later.insist === true &&
     earlier.epoch === later.epoch &&
-    earlier.listed === later.listed
+    earlier.listed === later.listed &&
+    later.mailbox === undefined
   );
 }
 

@@ -125,6 +125,10 @@ export class App {
       this.engine.storage.failed(thrown);
       return unavailable("try again later", thrown);
     }
+    if (this.engine.closing.aborted) {
+      this.logger.warn("a request failed while the server stops", { requestId, error: thrown });
+      return new A2AError("Unavailable", "the server is stopping: send the request again");
+    }
     const errorId = newErrorId();
     this.logger.error("a request failed", { errorId, requestId, error: thrown });
     return A2AError.from(thrown, errorId);

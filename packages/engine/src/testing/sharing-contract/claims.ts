@@ -63,6 +63,21 @@ export function describeClaims(open: OpenStorage): void {
     );
 
     test(
+      "a process claims a task of its own again that it does not work on, and no other one does",
+      sharing(open, async ({ a, b }) => {
+        await a.commit(aRun("t1"));
+        await a.commit(aRun("t2"));
+        const query = { agentIds: [AGENT], dueAt: 0, limit: 9, abandoned: ["t1", "unknown"] };
+
+        expect(await b.sharing.claim(query)).toEqual([]);
+        expect(await a.sharing.claim(query)).toMatchObject([
+          { taskId: "t1", reason: "released", epoch: 2 },
+        ]);
+        expect(await claimAll(a)).toEqual([]);
+      }),
+    );
+
+    test(
       "what a process has when it is closed is claimed at once",
       sharing(open, async ({ a, b }) => {
         await a.commit(aRun("t1"));
@@ -150,6 +165,21 @@ export function describeClaims(open: OpenStorage): void {
           [2, 1],
           [3, 5],
         ]);
+      }),
+    );
+
+    test(
+      "a step is not taken for a repetition of the same events of another process",
+      sharing(open, async ({ a, b }) => {
+        await a.commit(aRun("t1", { running: false, wakeAt: 1 }));
+        const [claimed] = await claimAll(b, { dueAt: 1 });
+        const woken = { events: [anEvent("woken")], running: true };
+        const { epoch } = claimed!;
+        await b.commit(aStep("t1", { after: { head: 1, epoch }, epoch, ...woken }));
+
+        const late = await a.commit(aStep("t1", { after: { head: 1, epoch: 1 }, ...woken }));
+
+        expect(late).toEqual({ kind: "stale", epoch: 2, head: 2 });
       }),
     );
 
