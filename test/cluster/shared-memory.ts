@@ -93,6 +93,7 @@ export class SharedBackend implements Backend {
   readonly #watchers = new Watchers();
   readonly #onMailbox = new Set<(taskIds: readonly string[]) => void>();
   readonly #onLost = new Set<(taskIds: readonly string[]) => void>();
+  readonly #onReleased = new Set<() => void>();
   /** How many of the next commits are stored without an answer. */
   lostAnswers = 0;
   /** Whether this process claims tasks by itself, and not only those that somebody wants something of. */
@@ -179,6 +180,10 @@ export class SharedBackend implements Backend {
     this.#watchers.wake(taskId, head);
   }
 
+  hearReleased(): void {
+    for (const released of this.#onReleased) released();
+  }
+
   hearMailbox(taskId: string): void {
     if (this.#shared.runBy.get(taskId) !== this.#n) return;
     for (const read of this.#onMailbox) read([taskId]);
@@ -224,10 +229,15 @@ export class SharedBackend implements Backend {
         this.#onLost.add(lost);
         return () => this.#onLost.delete(lost);
       },
+      onReleased: (released) => {
+        this.#onReleased.add(released);
+        return () => this.#onReleased.delete(released);
+      },
       release: async (taskIds) => {
         for (const taskId of taskIds) {
           if (this.#shared.runBy.get(taskId) === this.#n) this.#shared.runBy.set(taskId, RELEASED);
         }
+        this.#shared.tell((replica) => replica !== this && replica.hearReleased());
       },
       settled: async () => {},
       values: (collection) => this.#shared.values.open(collection),

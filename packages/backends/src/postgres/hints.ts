@@ -14,6 +14,8 @@ export type Hint =
   | { readonly kind: "mailbox"; readonly replica: number }
   /** Tasks of a replica were claimed by another one. */
   | { readonly kind: "lost"; readonly replica: number; readonly taskIds: readonly string[] }
+  /** The sender has given up tasks. */
+  | { readonly kind: "released" }
   /** Values of a collection were changed. */
   | { readonly kind: "values"; readonly collection: string }
   /** The sender waits until the writes that are under way elsewhere are stored. */

@@ -24,6 +24,20 @@ test("a list can wait until what other processes have begun to write is stored",
   await Promise.all(commits);
 });
 
+test("processes hear that another one has given up a task", async () => {
+  const storage = await openStorage();
+  onTestFinished(() => storage.close());
+  const [a, b] = [await storage.open(), await storage.open()];
+  let heard = 0;
+  b.sharing.onReleased(() => heard++);
+  a.sharing.onReleased(() => (heard = NaN));
+
+  // The first ones may be sent before the other process listens.
+  await expect
+    .poll(() => a.sharing.release(["t1"]).then(() => heard), { timeout: 20_000 })
+    .toBeGreaterThan(0);
+});
+
 describeHints("without hints", opensSharedStorages(noHints));
 
 describeHints("with hints that are lost, repeated and late", opensSharedStorages(aBadBus()));

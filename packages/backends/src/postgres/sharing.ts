@@ -62,6 +62,7 @@ export class PostgresSharing implements Sharing {
   readonly #own = new Set<string>();
   readonly #onMailbox = new Set<OnTasks>();
   readonly #onLost = new Set<OnTasks>();
+  readonly #onReleased = new Set<() => void>();
   /** The answers of other processes to this one's question whether they are settled. */
   readonly #settling = new Map<string, (replica: number) => void>();
   readonly #looks: NodeJS.Timeout;
@@ -98,6 +99,7 @@ export class PostgresSharing implements Sharing {
     const self = this.#parts.lease.replica;
     if (after.runBy !== self) {
       this.#own.delete(taskId);
+      if (after.runBy === RELEASED) this.#parts.hints.send({ kind: "released" });
       return;
     }
     this.#own.add(taskId);
@@ -109,6 +111,7 @@ export class PostgresSharing implements Sharing {
     if (hint.kind === "mailbox" && hint.replica === lease.replica) void this.#lookForMail();
     if (hint.kind === "lost" && hint.replica === lease.replica)
       void this.#lookForLost(hint.taskIds);
+    if (hint.kind === "released") for (const released of this.#onReleased) released();
     if (hint.kind === "settled") this.#settling.get(hint.id)?.(hint.replica);
     if (hint.kind === "settle") {
       const answer = { kind: "settled", id: hint.id, replica: lease.replica } as const;
@@ -153,6 +156,7 @@ export class PostgresSharing implements Sharing {
   async release(taskIds: readonly string[]): Promise<void> {
     await this.#parts.reader.rows(RELEASE, [this.#parts.lease.replica, taskIds.map(toText)]);
     this.#forget(taskIds);
+    this.#parts.hints.send({ kind: "released" });
   }
 
   async post(taskId: string, entry: NewMailboxEntry): Promise<PostResult> {
@@ -200,6 +204,12 @@ export class PostgresSharing implements Sharing {
     const listener: OnTasks = (taskIds) => lost(taskIds);
     this.#onLost.add(listener);
     return () => this.#onLost.delete(listener);
+  }
+
+  onReleased(released: () => void): () => void {
+    const listener = (): void => released();
+    this.#onReleased.add(listener);
+    return () => this.#onReleased.delete(listener);
   }
 
   /** Asks the processes that live. One that does not answer in time is not waited for. */

@@ -443,6 +443,8 @@ export interface Sharing {
   onMailbox(read: (taskIds: readonly string[]) => void): () => void;
   /** Calls `lost` when tasks of this process were claimed by another one. Returns a function that stops it. */
   onLost(lost: (taskIds: readonly string[]) => void): () => void;
+  /** Calls `released` when other processes have given up tasks. Returns a function that stops it. */
+  onReleased(released: () => void): () => void;
   /** Gives up tasks of this process, so that others claim them at once. */
   release(taskIds: readonly string[]): Promise<void>;
   /** Resolves when everything that any process wrote before this time is stored, or after a short time. */

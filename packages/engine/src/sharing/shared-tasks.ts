@@ -43,7 +43,10 @@ export class SharedTasks implements SharingRules {
   readonly #emptying = new Map<string, boolean>();
   /** Tasks that nobody works on while it may be recorded that this process does. */
   readonly #abandoned = new Set<string>();
+  /** Set while this process does not look for tasks. */
   #timer: NodeJS.Timeout | undefined;
+  /** Whether others have given up tasks since this process began to look. */
+  #hasReleased = false;
   #isStopped = false;
   #waitingForHosts: readonly WaitingForHost[] = [];
   /** When to look for them again, by `performance.now()`. */
@@ -61,6 +64,7 @@ export class SharedTasks implements SharingRules {
     this.#stops.push(
       this.#sharing.onMailbox((taskIds) => taskIds.forEach((taskId) => this.#empty(taskId))),
       this.#sharing.onLost((taskIds) => taskIds.forEach((taskId) => this.#lost(taskId))),
+      this.#sharing.onReleased(() => this.#claimNow()),
     );
     this.#track(this.#claimAll());
   }
@@ -155,8 +159,17 @@ export class SharedTasks implements SharingRules {
     this.#track(claim.then(() => undefined));
   }
 
+  #claimNow(): void {
+    this.#hasReleased = true;
+    if (this.#timer === undefined || this.#isStopped) return;
+    clearTimeout(this.#timer);
+    this.#track(this.#claimAll());
+  }
+
   /** Claims what nobody works on, again and again. */
   async #claimAll(): Promise<void> {
+    this.#timer = undefined;
+    this.#hasReleased = false;
     let hasMore = false;
     try {
       const agentIds = Array.from(this.#engine.agents, ({ id }) => id);
@@ -173,7 +186,7 @@ export class SharedTasks implements SharingRules {
       this.#engine.logger.warn("tasks could not be claimed, trying again", { error });
     }
     if (this.#isStopped) return;
-    const pauseMs = hasMore ? 0 : CLAIM_MS * (0.8 + 0.4 * Math.random());
+    const pauseMs = hasMore || this.#hasReleased ? 0 : CLAIM_MS * (0.8 + 0.4 * Math.random());
     this.#timer = setTimeout(() => this.#track(this.#claimAll()), pauseMs).unref();
   }
 
