@@ -191,6 +191,16 @@ describe("convoke database check", () => {
 test("convoke replicas lists the servers that are up, and then those that are gone", async () => {
   const database = await address();
   const gone = await openPostgresBackend({ url: database, host: "first" });
+  await gone.commit({
+    taskId: "t1",
+    create: { owner: "ann", contextId: "c", agent: "local", createdAt: 1, host: "first" },
+    epoch: 1,
+    events: ["{}"],
+    state: "working",
+    statusAt: 1,
+    listed: true,
+    running: true,
+  });
   await gone.close();
   const up = await openPostgresBackend({ url: database, host: "second", leaseMs: 60_000 });
   onTestFinished(() => up.close());
@@ -204,12 +214,15 @@ test("convoke replicas lists the servers that are up, and then those that are go
   expect(rows).toEqual([
     expect.stringMatching(/^\d+ +up +second +convoke \d\S+ +\d+s ago +0 +\d+\.\ds left$/),
     expect.stringMatching(/^\d+ +gone +first +convoke \d\S+ +\d+s ago +0 +ended \d+s ago$/),
+    "",
+    "1 task waits for a server on the host first.",
   ]);
   expect(JSON.parse(json.stdout)).toMatchObject({
     replicas: [
       { isUp: false, host: "first", running: 0 },
       { isUp: true, host: "second", leaseMs: expect.any(Number) },
     ],
+    waitingForHosts: [{ host: "first", tasks: 1 }],
   });
 });
 

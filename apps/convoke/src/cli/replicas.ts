@@ -1,4 +1,4 @@
-import type { Replica } from "@convoke/engine";
+import type { Replica, WaitingForHost } from "@convoke/engine";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
 import { DATABASE_ENVIRONMENT, readDatabaseUrl } from "../terminal/database-url.ts";
 import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
@@ -16,7 +16,8 @@ export const replicasCommand: Command = {
   environment: DATABASE_ENVIRONMENT,
   more: `A server is up while it renews its lease, and gone when the lease has ended: it was stopped, has
 crashed, or does not reach the database. Others continue its tasks. Servers that are gone are listed
-for an hour.`,
+for an hour. Tasks of local agents are continued only on their host; those that wait for one without a
+server are listed below.`,
   run: replicas,
 };
 
@@ -24,18 +25,31 @@ async function replicas(context: CommandContext): Promise<number> {
   const { io, flag } = context;
   const url = readDatabaseUrl(context);
   const { readReplicas } = await import("@convoke/backends/postgres");
-  const all = await readReplicas(url);
+  const { replicas: all, waitingForHosts } = await readReplicas(url);
   const now = Date.now();
   if (flag("json")) {
-    io.stdout(`${printableJson({ replicas: all.map((replica) => toFacts(replica)) })}\n`);
+    const replicaFacts = all.map((replica) => toFacts(replica));
+    io.stdout(`${printableJson({ replicas: replicaFacts, waitingForHosts })}\n`);
   } else if (all.length === 0) note(context, "No server has used this database yet.");
-  else io.stdout(replicaTable(all, now, coloursFor(io, "stdout")));
+  else {
+    io.stdout(replicaTable(all, now, coloursFor(io, "stdout")));
+    io.stdout(waitingLines(waitingForHosts));
+  }
   return EXIT.done.code;
 }
 
 function toFacts({ id, host, software, startedAt, leaseMs, running }: Replica) {
   const since = new Date(startedAt).toISOString();
   return { id, isUp: leaseMs > 0, host, software, startedAt: since, leaseMs, running };
+}
+
+function waitingLines(waiting: readonly WaitingForHost[]): string {
+  return waiting
+    .map(({ host, tasks }) => {
+      const what = tasks === 1 ? "1 task waits" : `${tasks} tasks wait`;
+      return `\n${what} for a server on the host ${oneLine(host, 40)}.\n`;
+    })
+    .join("");
 }
 
 const HEADS = ["REPLICA", "STATE", "HOST", "SOFTWARE", "STARTED", "TASKS", "LEASE"] as const;

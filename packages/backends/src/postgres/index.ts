@@ -18,7 +18,7 @@ export {
   readDatabaseSummary,
 } from "./database-facts.ts";
 export { type MigrateOptions, type SchemaVersion, migrateDatabase } from "./migrations.ts";
-export { readReplicas } from "./replica-list.ts";
+export { type ReplicaList, readReplicas } from "./replica-list.ts";
 
 // What can go wrong
 export { DatabaseError } from "./database-error.ts";

@@ -246,8 +246,7 @@ export class PostgresSharing implements Sharing {
   }
 
   async waitingForHosts(dueAt: number): Promise<readonly WaitingForHost[]> {
-    const rows = await this.#parts.reader.rows(WAITING_FOR_HOSTS, [dueAt]);
-    return rows.map(([host, tasks]) => ({ host: host as string, tasks: Number(tasks) }));
+    return toWaiting(await this.#parts.reader.rows(WAITING_FOR_HOSTS, [dueAt]));
   }
 
   /** Gives up all tasks of this process, at its end. */
@@ -351,6 +350,10 @@ type ReplicaRow = readonly [
   leaseMs: number,
   running: number,
 ];
+
+export function toWaiting(rows: Rows): readonly WaitingForHost[] {
+  return rows.map(([host, tasks]) => ({ host: host as string, tasks: Number(tasks) }));
+}
 
 /** The result of `REPLICAS`. @param self the number of this process, if it is one of them */
 export function toReplicas(rows: Rows, self?: number): readonly Replica[] {
