@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "packages/client/src/loopback-redirect/": "it listens for the browser of a sign-in",
   "packages/check/src/probes/webhooks.ts": "it listens for what a checked server pushes",
   "apps/convoke/src/doctor/port.ts": "it listens for a moment and never connects",
+  "apps/convoke/src/host/workers.ts": "it finds a free port and never connects",
   "packages/runtime/src/testing/": "it listens, as the providers of models do",
   "packages/engine/src/tracing/opentelemetry.ts":
     "it loads the API of OpenTelemetry with the first span, and nothing else",

@@ -206,7 +206,7 @@ verifies(
   async () => {
     const guide = await readFile(new URL("../../docs/guide/inbound.md", import.meta.url), "utf8");
     const [, table = ""] = guide.split("The answer is a task:");
-    const [rows = ""] = table.split("Errors are");
+    const [rows = ""] = table.split("Errors have");
     const documented = Array.from(rows.matchAll(/^\| `(\w+)`/gm), ([, field]) => field);
     const { task } = await send({ message: "reject" });
 

@@ -284,8 +284,8 @@ describe("a database with a damaged page", () => {
 });
 
 /**
- * A data folder with an unfinished task, in whose database every page except the first is
- * overwritten.
+ * A data folder with an unfinished task, in whose database every page is overwritten, except the two
+ * that are read when it is opened.
  */
 async function damagedFolder(cwd: string): Promise<string> {
   const data = join(cwd, "data");
@@ -298,8 +298,13 @@ async function damagedFolder(cwd: string): Promise<string> {
   engine.close();
   await backend.close();
   const file = join(data, "tasks.db");
+  const db = new DatabaseSync(file);
+  const root = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'message_keys'").get();
+  db.close();
+  const kept = 4096 * (Number(root!["rootpage"]) - 1);
   const bytes = readFileSync(file);
-  bytes.fill(0xee, 4096);
+  bytes.fill(0xee, 4096, kept);
+  bytes.fill(0xee, kept + 4096);
   writeFileSync(file, bytes);
   return data;
 }

@@ -10,7 +10,7 @@ const KEEP_ENTRIES = 1_000_000;
 const SWEEP_MS = 60 * 60 * 1000;
 const SWEEP_ENTRIES = 10_000;
 
-const APPEND = "INSERT INTO @.audit (host, event, json) VALUES ($1, $2, $3)";
+const INSERT = "INSERT INTO @.audit (host, event, json) VALUES ($1, $2, $3)";
 
 /** Entries are numbered in the order of their times, so both limits are a number up to which they go. */
 const SWEEP = `
@@ -79,7 +79,7 @@ export class PostgresAuditStore implements AuditStore {
 
   async append({ event, json }: AuditEntry): Promise<void> {
     try {
-      await this.#connection.rows(APPEND, [this.#host, event, json]);
+      await this.#connection.rows(INSERT, [this.#host, event, json]);
     } catch (error) {
       throw toFailure(error, "the entry could not be stored");
     }

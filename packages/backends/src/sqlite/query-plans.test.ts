@@ -56,6 +56,8 @@ const CONSTANT: ReadonlySet<string> = new Set([
 describe("with a million stored tasks as with a thousand,", () => {
   verifies("G9", "no statement that writes scans the stored data", () => {
     expect(growing(statementsOfWriter())).toEqual([
+      // Whether there are ids of another store: the first one is enough.
+      "message_keys by all of its rows",
       // Whether a context has a task left, or one of an agent: the first one is enough.
       "tasks by owner=? AND context=?",
       // Retention counts once per process.
