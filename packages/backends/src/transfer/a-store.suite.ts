@@ -31,7 +31,13 @@ async function writeTask(backend: Backend, index: number): Promise<void> {
   });
   await commit(backend, {
     ...step({ state: "submitted", events: ['{"kind":"task"}'] }),
-    create: { ...CREATE, contextId: `c${index % 3}`, owner, createdAt: 10 + index },
+    create: {
+      ...CREATE,
+      contextId: `c${index % 3}`,
+      owner,
+      createdAt: 10 + index,
+      ...(index % 5 === 2 && { host: "web-1" }),
+    },
     message: { messageId: `m${index}`, digest: `digest ${index}` },
     ...(index % 4 === 1 && {
       push: { id: "hook", config: '{"url":"http://127.0.0.1:1/hook"}', cursor: 0 },

@@ -54,6 +54,7 @@ test("a backup of a database has the rows of all its tables, and where its seque
     await backupStores({ from: url, file });
     await backend.close();
     const records = await recordsIn(url);
+    expect(records[""]).toContainEqual(expect.objectContaining({ kind: "host", host: "web-1" }));
 
     await schemas();
     await admin.query(`TRUNCATE ${schema}.note RESTART IDENTITY`);

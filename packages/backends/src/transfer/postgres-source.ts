@@ -31,6 +31,15 @@ const RECORDS: readonly {
     }),
   },
   {
+    sql: `SELECT task_id, host FROM @.task WHERE host <> '' ORDER BY task_id`,
+    page: 1000,
+    toRecord: ([taskId, host]) => ({
+      kind: "host",
+      taskId: text(taskId),
+      host: host as string,
+    }),
+  },
+  {
     sql: `SELECT t.task_id, s.first, s.last, s.at, s.body
       FROM @.task t JOIN @.segment s ON s.task = t.n ORDER BY t.task_id, s.first`,
     page: 100,
@@ -178,6 +187,7 @@ const OWN_TABLES = [
   "meta",
   "pruned_context",
   "push",
+  "rate",
   "replica",
   "segment",
   "snapshot",

@@ -58,6 +58,11 @@ const INSERTS: {
       wake_at: times.wakeAt,
     }),
   },
+  host: {
+    text: `UPDATE @.task t SET host = r.host
+      FROM json_to_recordset($1::json) AS r(task_id text, host text) WHERE t.task_id = r.task_id`,
+    toRow: ({ taskId, host }) => ({ task_id: toText(taskId), host }),
+  },
   segment: {
     text: `INSERT INTO @.segment (task, first, last, epoch, at, body)
       SELECT t.n, r.first, r.last, t.epoch, r.at, r.body

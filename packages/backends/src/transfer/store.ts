@@ -13,6 +13,7 @@ import type { TransferMark } from "../storage/transfer-mark.ts";
  */
 export type StoreRecord =
   | TaskRow
+  | HostRow
   | SegmentRow
   | SnapshotRow
   | PushRow
@@ -36,6 +37,13 @@ interface TaskRow {
   readonly listed: boolean;
   readonly compacted: boolean;
   readonly wakeAt: number | null;
+}
+
+/** The host on which a task has to run, in a store that several hosts share. */
+interface HostRow {
+  readonly kind: "host";
+  readonly taskId: string;
+  readonly host: string;
 }
 
 /** A part of the log of a task. The body is packed as in the store. */
