@@ -79,7 +79,7 @@ describe("on a server, and in bounded memory,", () => {
       const first = await events.next();
       const taskId = first.value?.kind === "task" ? first.value.id : "";
       await expect
-        .poll(async () => (await agent.get(taskId)).status.state, { timeout: 20_000 })
+        .poll(async () => (await agent.get(taskId)).status.state, { timeout: 60_000 })
         .toBe("completed");
 
       let words = 0;
@@ -91,6 +91,7 @@ describe("on a server, and in bounded memory,", () => {
       expect(words).toBe(Array.from({ length: 100_000 }, (_, n) => `w${n} `).join("").length);
       expect((await facts()).mostRssMb).toBeLessThan(MOST_MB);
     },
+    120_000,
   );
 
   verifies(
