@@ -11,6 +11,8 @@ import { Program } from "../../test/harness/running-program.ts";
 const AGENT = fileURLToPath(new URL("agent.ts", import.meta.url));
 const CONVOKE = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
 const COMPOSE = readFileSync(new URL("compose.yaml", import.meta.url), "utf8");
+/** More than all tests of the file may take together. */
+const LIFE_MS = 600_000;
 const NGINX_CONF = readFileSync(new URL("nginx.conf", import.meta.url), "utf8");
 
 /**
@@ -81,6 +83,7 @@ export class LocalCluster {
     const program = new Program(process.execPath, [CONVOKE, "serve", AGENT], {
       cwd: this.#folder,
       env,
+      timeoutMs: LIFE_MS,
     });
     this.#replicas.set(name, { port, program });
     await program.until((stdout) => stdout.includes("is ready") || undefined);
@@ -95,7 +98,7 @@ export class LocalCluster {
     // One process: if it had a child, that would survive a SIGKILL.
     const globals = `daemon off; master_process off; pid ${this.#folder}/pid;`;
     const args = ["-p", this.#folder, "-c", "nginx.conf", "-e", "stderr", "-g", globals];
-    this.#nginx = new Program(path, args);
+    this.#nginx = new Program(path, args, { timeoutMs: LIFE_MS });
     while (!(await fetch(`${this.url}/health`).catch(() => undefined))) {
       if (this.#nginx.end !== undefined) throw new Error(this.#nginx.stderr);
       await sleep(20);
