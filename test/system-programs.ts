@@ -32,6 +32,13 @@ export const SYSTEM_PROGRAMS = {
     folders: "/usr/sbin",
     debian: "nats-server",
   },
+  /** The load balancer of the cluster example. Debian installs it where only root has it on PATH. */
+  nginx: {
+    variable: "CONVOKE_NGINX",
+    commands: ["nginx"],
+    folders: "/usr/sbin",
+    debian: "nginx",
+  },
   /** Runs the example of a program that is an agent. */
   python: { variable: "PYTHON_PATH", commands: ["python3"], debian: "python3" },
   /** Starts a database server, with the other programs of its folder. */
