@@ -90,7 +90,7 @@ const HUGE = [
   ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [
-        ...["takeover", "database-restart", "webhooks"].map(
+        ...["agents", "takeover", "database-restart", "failover", "webhooks"].map(
           (name) => `test/cluster/${name}.test.ts`,
         ),
         "examples/cluster/**",

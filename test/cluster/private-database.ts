@@ -1,7 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresServer } from "../harness/postgres-server.ts";
 
@@ -10,13 +9,11 @@ const SCHEMA = "torture";
 /** A database server that only one test uses, because the test crashes it. */
 export class PrivateDatabase {
   readonly #server: PostgresServer;
-  readonly #psql: string;
 
   /** @param program one of the programs of Postgres, in the folder of all of them */
   constructor(program: string) {
     const folder = mkdtempSync(join(tmpdir(), "convoke-torture-"));
     this.#server = new PostgresServer(program, folder);
-    this.#psql = join(dirname(realpathSync(program)), "psql");
     this.#server.create();
   }
 
@@ -40,21 +37,10 @@ export class PrivateDatabase {
 
   /** The rows of a query, each as a list of texts. `@.` stands for the schema. */
   rows(query: string): readonly (readonly string[])[] {
-    const { status, stdout, stderr, error } = spawnSync(
-      this.#psql,
-      ["-h", this.#server.folder, "-U", "convoke", "-d", "postgres", "-At", "-F", "\t"].concat(
-        "-c",
-        query.replaceAll("@.", `${SCHEMA}.`),
-      ),
-      { encoding: "utf8" },
-    );
-    if (status !== 0) throw error ?? new Error(stderr);
-    const lines = stdout.split("\n").filter((line) => line !== "");
-    return lines.map((line) => line.split("\t"));
+    return this.#server.rows(query.replaceAll("@.", `${SCHEMA}.`));
   }
 
   stop(): void {
-    this.#server.crash();
-    rmSync(this.#server.folder, { recursive: true, force: true });
+    this.#server.remove();
   }
 }

@@ -1,7 +1,10 @@
-import type { PrivateDatabase } from "./private-database.ts";
+/** Executes a query. `@.` stands for the schema. */
+interface Queries {
+  rows(query: string): readonly (readonly string[])[];
+}
 
 /** What is wrong with the tables when all tasks have ended, as sentences. */
-export function problemsOfTables(database: PrivateDatabase): readonly string[] {
+export function problemsOfTables(database: Queries): readonly string[] {
   return CHECKS.flatMap(([problem, query]) => {
     const rows = database.rows(query);
     return rows.map((row) => `${problem}: ${row.join(", ")}`);

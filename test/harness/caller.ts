@@ -7,6 +7,7 @@ import {
   type StatusUpdateEvent,
   type Task,
   type TaskState,
+  isInterrupted,
   isTerminal,
   userMessage,
 } from "@convoke/protocol";
@@ -213,13 +214,13 @@ function isConnectionLoss(error: unknown): boolean {
   return error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
 }
 
-/** Whether the stream has nothing more to say: also if it has started again with a task that has ended. */
+/** Whether the stream has nothing more to say: also if it has started again with a task that has ended or asks. */
 function isLast(event: AgentEvent): event is StatusUpdateEvent | Task {
   if (event.kind === "status-update") return (event as StatusUpdateEvent).final;
-  return isReset(event) && isTerminal(event.status.state);
+  return isReset(event) && (isTerminal(event.status.state) || isInterrupted(event.status.state));
 }
 
 /** Whether it is a task that replaces everything before, because the cursor of the caller is unknown. */
-function isReset(event: AgentEvent): event is Task {
+export function isReset(event: AgentEvent): event is Task {
   return event.kind === "task" && (event as Task).metadata?.["resumption"] === "reset";
 }

@@ -14,16 +14,18 @@ export class DatabaseProxy {
   readonly #folder: string;
   readonly #server: Server;
   readonly #open = new Set<Socket>();
+  /** The socket of the database server. */
+  #target: string;
   #isLosing = false;
   #isHolding = false;
 
   private constructor(url: string) {
-    const target = new URL(url);
-    const real = join(target.searchParams.get("host")!, SOCKET);
+    this.#target = socketOf(url);
     this.#folder = mkdtempSync(join(tmpdir(), "convoke-proxy-"));
-    target.searchParams.set("host", this.#folder);
-    this.url = target.href;
-    this.#server = createServer((client) => this.#forward(client, connect(real)));
+    const own = new URL(url);
+    own.searchParams.set("host", this.#folder);
+    this.url = own.href;
+    this.#server = createServer((client) => this.#forward(client, connect(this.#target)));
   }
 
   static async start(url: string): Promise<DatabaseProxy> {
@@ -42,6 +44,12 @@ export class DatabaseProxy {
   cut(): void {
     this.#isLosing = false;
     for (const socket of this.#open) socket.destroy();
+  }
+
+  /** Ends all connections. Later ones are to another server. */
+  pointTo(url: string): void {
+    this.#target = socketOf(url);
+    this.cut();
   }
 
   /** From now on nothing arrives, in either direction. */
@@ -79,4 +87,8 @@ export class DatabaseProxy {
       if (this.#isHolding) one.pause();
     }
   }
+}
+
+function socketOf(url: string): string {
+  return join(new URL(url).searchParams.get("host")!, SOCKET);
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chownSync } from "node:fs";
+import { chownSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Postgres refuses to run as root. */
@@ -16,7 +16,7 @@ export class PostgresServer {
 
   /** @param program one of the programs of Postgres, in the folder of all of them */
   constructor(program: string, folder: string, settings: readonly string[] = []) {
-    this.#programs = dirname(program);
+    this.#programs = dirname(realpathSync(program));
     this.folder = folder;
     this.#settings = [`unix_socket_directories=${folder}`, ...SETTINGS, ...settings];
   }
@@ -28,7 +28,7 @@ export class PostgresServer {
 
   /** Creates an empty database and starts the server. Throws if that fails. */
   create(): void {
-    if (process.getuid?.() === 0) chownSync(this.folder, NOBODY.uid, NOBODY.gid);
+    this.#ownFolder();
     this.#run("initdb", [
       ["-D", this.#data],
       ["-U", "convoke"],
@@ -39,8 +39,20 @@ export class PostgresServer {
     this.start();
   }
 
+  /** The same as a copy of another server, which it follows until it is promoted. */
+  createStandby(primary: PostgresServer): void {
+    this.#ownFolder();
+    this.#run("pg_basebackup", [
+      ["-D", this.#data],
+      ["-h", primary.folder],
+      ["-U", "convoke"],
+      ["--checkpoint=fast", "--no-sync", "--write-recovery-conf"],
+    ]);
+    this.start();
+  }
+
   start(): void {
-    const settings = this.#settings.map((one) => `-c ${one}`);
+    const settings = this.#settings.map((one) => `-c '${one}'`);
     this.#run("pg_ctl", [
       ["-D", this.#data],
       ["-l", join(this.folder, "log")],
@@ -56,6 +68,48 @@ export class PostgresServer {
       ["-m", "immediate"],
       ["-w", "stop"],
     ]);
+  }
+
+  /** Kills the main process. The others end when they notice it. */
+  kill(): void {
+    process.kill(
+      Number.parseInt(readFileSync(join(this.#data, "postmaster.pid"), "utf8")),
+      "SIGKILL",
+    );
+  }
+
+  /** Makes a standby a primary. */
+  promote(): void {
+    this.#run("pg_ctl", [
+      ["-D", this.#data],
+      ["-w", "promote"],
+    ]);
+  }
+
+  /** The rows of a query, each as a list of texts. */
+  rows(query: string): readonly (readonly string[])[] {
+    const { status, stdout, stderr, error } = spawnSync(
+      join(this.#programs, "psql"),
+      ["-h", this.folder, "-U", "convoke", "-d", "postgres", "-At", "-F", "\t", "-c", query],
+      { encoding: "utf8" },
+    );
+    if (status !== 0) throw error ?? new Error(stderr);
+    const lines = stdout.split("\n").filter((line) => line !== "");
+    return lines.map((line) => line.split("\t"));
+  }
+
+  /** Ends the server, if it runs, and deletes its folder. */
+  remove(): void {
+    try {
+      this.crash();
+    } catch {
+      // It does not run.
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #ownFolder(): void {
+    if (process.getuid?.() === 0) chownSync(this.folder, NOBODY.uid, NOBODY.gid);
   }
 
   get #data(): string {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { needs } from "../needs.ts";
@@ -61,6 +61,5 @@ export function stopPostgres(): void {
   const folder = process.env["CONVOKE_TEST_DATABASE"];
   const program = findProgram("postgres");
   if (folder === undefined || program === undefined || !existsSync(folder)) return;
-  problemOf(() => new PostgresServer(program, folder).crash());
-  rmSync(folder, { recursive: true, force: true });
+  new PostgresServer(program, folder).remove();
 }

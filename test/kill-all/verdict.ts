@@ -23,12 +23,19 @@ export function problemsOf(
 ): readonly string[] {
   if (stored === undefined) return ["the task is lost"];
   return [
-    ...problemsOfLog(stored),
-    ...problemsOfEnd(client, stored),
-    ...problemsOfChunks(client, stored),
+    ...problemsOfStored(client, stored),
     ...problemsOfFrames(client, stored),
     ...problemsOfEffects(effects),
     ...problemsOfWords(client, stored, effects),
+  ];
+}
+
+/** The same without what the client has read and what the agent has done. */
+export function problemsOfStored(client: Client, stored: StoredTask): readonly string[] {
+  return [
+    ...problemsOfLog(stored),
+    ...problemsOfEnd(client, stored),
+    ...problemsOfChunks(client, stored),
   ];
 }
 

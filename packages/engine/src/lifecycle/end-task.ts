@@ -124,8 +124,12 @@ export async function cancelLive(
     await Promise.race([run.ended, sleep(CANCEL_GRACE_MS, undefined, { ref: false })]);
   }
   await tryToEnd(engine, live, "canceled");
-  // Another process works on it: that one cancels it.
-  if (engine.sharing !== undefined && !hasEnded(live)) return cancelAnywhere(engine, live);
+  if (engine.sharing !== undefined && !hasEnded(live)) {
+    // Its end may be on its way to the store, which needs turns of the event loop.
+    await engine.tasks.refresh(live, true);
+    // Another process works on it: that one cancels it.
+    if (!hasEnded(live)) return cancelAnywhere(engine, live);
+  }
   await engine.tasks.until(live, hasEnded);
   live.detachRun();
 }
