@@ -89,7 +89,9 @@ const HUGE = [
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**"] : []),
   ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
-    ? ["takeover", "database-restart", "webhooks"].map((name) => `test/cluster/${name}.test.ts`)
+    ? ["agents", "takeover", "database-restart", "webhooks"].map(
+        (name) => `test/cluster/${name}.test.ts`,
+      )
     : []),
   ...(process.env["CONVOKE_SOAK_TASKS"] === undefined ? ["test/soak/postgres.test.ts"] : []),
   ...(process.env["CONVOKE_STORED_TASKS"] === undefined ? ["test/million/**"] : []),

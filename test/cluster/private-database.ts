@@ -39,12 +39,12 @@ export class PrivateDatabase {
   }
 
   /** The rows of a query, each as a list of texts. `@.` stands for the schema. */
-  rows(query: string): readonly (readonly string[])[] {
+  rows(query: string, schema = SCHEMA): readonly (readonly string[])[] {
     const { status, stdout, stderr, error } = spawnSync(
       this.#psql,
       ["-h", this.#server.folder, "-U", "convoke", "-d", "postgres", "-At", "-F", "\t"].concat(
         "-c",
-        query.replaceAll("@.", `${SCHEMA}.`),
+        query.replaceAll("@.", `${schema}.`),
       ),
       { encoding: "utf8" },
     );

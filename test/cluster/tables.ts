@@ -1,9 +1,9 @@
 import type { PrivateDatabase } from "./private-database.ts";
 
-/** What is wrong with the tables when all tasks have ended, as sentences. */
-export function problemsOfTables(database: PrivateDatabase): readonly string[] {
+/** What is wrong with the tables of a schema when all tasks have ended, as sentences. */
+export function problemsOfTables(database: PrivateDatabase, schema?: string): readonly string[] {
   return CHECKS.flatMap(([problem, query]) => {
-    const rows = database.rows(query);
+    const rows = database.rows(query, schema);
     return rows.map((row) => `${problem}: ${row.join(", ")}`);
   });
 }
