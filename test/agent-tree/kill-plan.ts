@@ -8,6 +8,7 @@ export interface Plan {
 }
 
 const UNKNOWN = "Unknown: a crash cut this call; it may or may not have done its work.";
+const REJECTED = "Not run: the user rejected it.";
 
 /**
  * A task of root calls middle twice in parallel, and each time middle calls leaf twice, one after
@@ -31,12 +32,19 @@ export function aPlan(place: number, random: () => number): Plan {
   return { work: { id, rounds, pauseMs }, ...(place % 5 === 4 && { cancelAfterMs }) };
 }
 
+/** Whether a call is rejected, by the path that it has. */
+export type IsRejected = (path: string) => boolean;
+
 /**
  * The final output of an agent. For a call that a crash interrupted it is unknown whether it did
  * its work.
  */
-export function wordsFor(agent: string, { rounds }: Work): RegExp {
-  return new RegExp(`^${patternFor(agent, rounds)}$`);
+export function wordsFor(
+  agent: string,
+  { rounds }: Work,
+  isRejected: IsRejected = () => false,
+): RegExp {
+  return new RegExp(`^${patternFor(agent, rounds, isRejected)}$`);
 }
 
 /** A pattern that matches exactly this text. */
@@ -44,13 +52,14 @@ function literal(text: string): string {
   return text.replaceAll(/[.()]/g, "\\$&");
 }
 
-function patternFor(agent: string, rounds: Work["rounds"]): string {
+function patternFor(agent: string, rounds: Work["rounds"], isRejected: IsRejected): string {
   const heard = rounds.flat().map((wanted) => {
     if ("agent" in wanted) {
       const { agent: other, work } = wanted;
-      return work === "the same" ? "" : patternFor(other, work.rounds);
+      return work === "the same" ? "" : patternFor(other, work.rounds, isRejected);
     }
     const { path } = wanted.input as { readonly path: string };
+    if (wanted.tool === "delete" && isRejected(path)) return literal(REJECTED);
     const verbs: Record<string, string> = { read: "read", write: "wrote", delete: "deleted" };
     const done = literal(`${verbs[wanted.tool]} ${path}`);
     return wanted.tool === "read" ? done : `(?:${done}|${literal(UNKNOWN)}[^,]*)`;

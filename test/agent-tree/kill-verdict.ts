@@ -2,7 +2,7 @@ import { type InternalEvent, type Message, type Task, isTerminal, textOf } from 
 import type { StoredTask } from "../harness/stored-tasks.ts";
 import { foldLog } from "../harness/task-log.ts";
 import type { KillDriver } from "./kill-driver.ts";
-import { wordsFor } from "./kill-plan.ts";
+import { type IsRejected, wordsFor } from "./kill-plan.ts";
 import type { Note } from "./notes.ts";
 
 /** What one agent has stored. */
@@ -12,21 +12,29 @@ export interface Left {
   readonly notes: readonly Note[];
 }
 
+/** A client and what it wanted. */
+type Driver = Pick<KillDriver, "plan" | "caller">;
+
 /** What is wrong with the stored data of a tree, as sentences. */
 export function problemsOf(
-  drivers: readonly KillDriver[],
+  drivers: readonly Driver[],
   agents: readonly Left[],
+  isRejected?: IsRejected,
 ): readonly string[] {
   const pairs = agents.slice(1).map((callee, place) => [agents[place]!, callee] as const);
   return [
-    ...drivers.flatMap((driver) => problemsOfRoot(driver, agents[0]!)),
+    ...drivers.flatMap((driver) => problemsOfRoot(driver, agents[0]!, isRejected)),
     ...agents.flatMap((agent) => problemsOfStates(agent)),
     ...pairs.flatMap(([caller, callee]) => problemsOfCalls(caller, callee)),
     ...problemsOfEffects(agents),
   ];
 }
 
-function problemsOfRoot({ plan, caller }: KillDriver, { stored }: Left): readonly string[] {
+function problemsOfRoot(
+  { plan, caller }: Driver,
+  { stored }: Left,
+  isRejected: IsRejected | undefined,
+): readonly string[] {
   const { work, cancelAfterMs } = plan;
   const found = stored.find(({ record }) => record.taskId === caller.taskId);
   if (found === undefined) return [`${work.id} is lost`];
@@ -34,7 +42,8 @@ function problemsOfRoot({ plan, caller }: KillDriver, { stored }: Left): readonl
   const { state } = task.status;
   if (cancelAfterMs !== undefined && state === "canceled") return [];
   if (state !== "completed") return [`${work.id} is ${state}`];
-  return wordsFor("root", work).test(textOf(task)) ? [] : [`${work.id} says ${textOf(task)}`];
+  const words = wordsFor("root", work, isRejected);
+  return words.test(textOf(task)) ? [] : [`${work.id} says ${textOf(task)}`];
 }
 
 /** No agent works for an ended task. */

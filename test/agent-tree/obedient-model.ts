@@ -21,7 +21,7 @@ export function obedientModel(name: string, notes: Notes): Model {
       if (work.isSilent === true) {
         signal.addEventListener("abort", () => notes.add({ what: "stopped", work: work.id }));
       }
-      return scriptedModel([stepsOf(name, work, since)]).stream(request, signal);
+      return scriptedModel([obey(name, work, progressIn(since))]).stream(request, signal);
     },
   };
 }
@@ -41,21 +41,34 @@ function subjectOf({ transcript }: ModelRequest): Subject {
   return { work: JSON.parse(text) as Work, since: transcript.slice(place + 1) };
 }
 
-function stepsOf(
+function progressIn(since: readonly TranscriptEntry[]): Progress {
+  const answers = since.filter(({ role }) => role === "assistant").length;
+  const heard = since.flatMap((entry) =>
+    entry.role === "tool" ? entry.results.map(({ output }) => wordsOf(output)) : [],
+  );
+  return { answers, heard };
+}
+
+/** How far a model is with its work. */
+export interface Progress {
+  /** How often it has answered. */
+  readonly answers: number;
+  /** The results of the calls that it made. */
+  readonly heard: readonly string[];
+}
+
+/** The next answer of a model that does its work. */
+export function obey(
   name: string,
   work: Work,
-  since: readonly TranscriptEntry[],
+  { answers, heard }: Progress,
 ): readonly ScriptStep[] {
   const { rounds, pauseMs = 0, isSilent = false } = work;
   if (isSilent) return [{ kind: "silence" }];
-  const answers = since.filter(({ role }) => role === "assistant").length;
   const wanted = rounds[answers];
   const pause: ScriptStep = { kind: "delay", ms: pauseMs };
   const finish: ScriptStep = { kind: "finish", usage: USAGE };
   if (wanted === undefined) {
-    const heard = since.flatMap((entry) =>
-      entry.role === "tool" ? entry.results.map(({ output }) => wordsOf(output)) : [],
-    );
     return [pause, { kind: "text", text: `${name} heard: ${heard.join(", ")}` }, finish];
   }
   const calls = wanted.map((one, place) => callOf(one, work, `${answers + 1}-${place + 1}`));
@@ -73,7 +86,7 @@ function callOf(wanted: Wanted, own: Work, toolCallId: string): ScriptStep {
 }
 
 /** The output of a tool; for a sub-agent's answer, its text. */
-function wordsOf(output: unknown): string {
+export function wordsOf(output: unknown): string {
   if (typeof output === "string") return output;
   const { artifacts = [] } = output as {
     readonly artifacts?: readonly { readonly text: string }[];

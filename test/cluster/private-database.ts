@@ -36,8 +36,8 @@ export class PrivateDatabase {
   }
 
   /** The rows of a query, each as a list of texts. `@.` stands for the schema. */
-  rows(query: string): readonly (readonly string[])[] {
-    return this.#server.rows(query.replaceAll("@.", `${SCHEMA}.`));
+  rows(query: string, schema = SCHEMA): readonly (readonly string[])[] {
+    return this.#server.rows(query.replaceAll("@.", `${schema}.`));
   }
 
   stop(): void {

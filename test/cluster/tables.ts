@@ -1,12 +1,12 @@
 /** Executes a query. `@.` stands for the schema. */
 interface Queries {
-  rows(query: string): readonly (readonly string[])[];
+  rows(query: string, schema?: string): readonly (readonly string[])[];
 }
 
-/** What is wrong with the tables when all tasks have ended, as sentences. */
-export function problemsOfTables(database: Queries): readonly string[] {
+/** What is wrong with the tables of a schema when all tasks have ended, as sentences. */
+export function problemsOfTables(database: Queries, schema?: string): readonly string[] {
   return CHECKS.flatMap(([problem, query]) => {
-    const rows = database.rows(query);
+    const rows = database.rows(query, schema);
     return rows.map((row) => `${problem}: ${row.join(", ")}`);
   });
 }

@@ -39,7 +39,8 @@ export function problemsOfStored(client: Client, stored: StoredTask): readonly s
   ];
 }
 
-function problemsOfLog({ record, log }: StoredTask): readonly string[] {
+/** What is wrong with the log of a task that should have ended. */
+export function problemsOfLog({ record, log }: StoredTask): readonly string[] {
   const problems: string[] = [];
   if (!log.every(({ id }, index) => id === index + 1)) problems.push("the log has a gap");
   if (record.head !== log.length) problems.push("the index has another head than the log");
@@ -82,7 +83,10 @@ function problemsOfChunks({ job }: Client, { log }: StoredTask): readonly string
 }
 
 /** The events of all connections, concatenated, equal the log. */
-function problemsOfFrames({ caller }: Client, { log }: StoredTask): readonly string[] {
+export function problemsOfFrames(
+  { caller }: Pick<Client, "caller">,
+  { log }: StoredTask,
+): readonly string[] {
   const shown = shownIn(log);
   if (isDeepStrictEqual(caller.frames, shown)) return [];
   const ids = caller.frames.map(({ id }) => id).join(" ");

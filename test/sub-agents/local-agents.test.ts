@@ -1,4 +1,6 @@
 import { AgentLoop, defineAgent, tool } from "@convoke/runtime";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { aGuardedTool } from "../approvals/a-guarded-tool.ts";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
@@ -105,6 +107,30 @@ describe("an agent in the same process, called by a served one", () => {
     expect(done.status.state).toBe("completed");
     expect(ran).toEqual([{ path: "a" }]);
     expect(toldIn(done)).toMatchObject([{ isError: false, output: { agent: "deleter" } }]);
+  });
+
+  test("starts as soon as its storage is available, without a restart", async () => {
+    const boss = new Hop(
+      "boss",
+      () => ({
+        model: callsOnce(calls("echo", { message: "hello" })),
+        subAgents: {
+          echo: defineAgent({ name: "echo", description: "Echoes.", run: ({ text }) => text }),
+        },
+      }),
+      { onDisk: true },
+    );
+    // A file where the folders of sub-agents should be.
+    const obstacle = join(boss.folder!, "agents");
+    writeFileSync(obstacle, "");
+    await boss.start();
+    const log = () => boss.logger.lines.join("\n");
+    await expect.poll(log, { timeout: 20_000 }).toContain("cannot be started yet");
+
+    rmSync(obstacle);
+    const { task } = await (await boss.client()).send("go");
+
+    expect(toldIn(task!)).toMatchObject([{ isError: false, output: { agent: "echo" } }]);
   });
 });
 

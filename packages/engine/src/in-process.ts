@@ -96,14 +96,22 @@ export function createInProcessConnection(
     },
     // The connection type requires a URL; nothing connects to this one.
     selectedInterface: { url: "in-process:", version: "1.0", binding: "JSONRPC" },
-    call(operation, request, { context, signal } = {}) {
+    async call(operation, request, { context, signal } = {}) {
       signal?.throwIfAborted();
-      return withRemoteErrors(engine, () => CALLS[operation](request, toCall(context)));
+      try {
+        return await CALLS[operation](request, toCall(context));
+      } catch (thrown) {
+        throw toRemoteError(engine, thrown);
+      }
     },
     async *stream(operation, request, { context, lastEventId, signal } = {}) {
       const call = toCall(context, lastEventId);
-      const source = await withRemoteErrors(engine, () => STREAMS[operation](request, call));
-      yield* readEvents(source, signal);
+      try {
+        yield* readEvents(await STREAMS[operation](request, call), signal);
+      } catch (thrown) {
+        signal?.throwIfAborted();
+        throw toRemoteError(engine, thrown);
+      }
     },
     close: () => undefined,
   };
@@ -121,14 +129,10 @@ function createCard({ streams }: Engine, { info }: ServedAgent): Connection["car
   return buildCard(facts, "1.0") as Connection["card"];
 }
 
-/** Throws what a client would get from a remote agent. The text of unknown errors is only logged. */
-async function withRemoteErrors<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    const { reason, message, row } = A2AError.is(thrown) ? thrown : hideError(engine, thrown);
-    throw new RemoteError(message, { httpStatus: row.http, code: row.code, reason });
-  }
+/** What a client would get from a remote agent. The text of unknown errors is only logged. */
+function toRemoteError(engine: Engine, thrown: unknown): RemoteError {
+  const { reason, message, row } = A2AError.is(thrown) ? thrown : hideError(engine, thrown);
+  return new RemoteError(message, { httpStatus: row.http, code: row.code, reason });
 }
 
 function hideError({ logger, storage }: Engine, thrown: unknown): A2AError {

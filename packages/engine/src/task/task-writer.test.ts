@@ -1,10 +1,56 @@
 import type { AgentEvent } from "@convoke/protocol";
 import { expect, test } from "vitest";
-import type { CommitStep } from "../log/backend.ts";
+import type { CommitResult, CommitStep } from "../log/backend.ts";
+import { createJsonLogger } from "../logging/logger.ts";
 import { createMemoryBackend } from "../memory/index.ts";
+import { StorageHealth } from "./storage-health.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 const nothing = (): void => {};
+
+const FACTS = {
+  taskId: "t1",
+  epoch: 1,
+  status: { state: "submitted", statusAt: 1 },
+  listed: true,
+  onStorageError: nothing,
+  onStored: nothing,
+  onStale: nothing,
+  onUnsure: nothing,
+  onEnded: nothing,
+  onStatus: nothing,
+} as const;
+const CREATE = { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 };
+
+const status = { state: "submitted", timestamp: "2026-01-01T00:00:00.000Z" } as const;
+const task = { kind: "task", id: "t1", contextId: "c1", status } as AgentEvent;
+const output = (name: string): AgentEvent => ({ kind: "internal:test/note", taskId: "t1", name });
+
+test("the storage does not count as failing after a write that failed and that another process made obsolete", async () => {
+  const memory = createMemoryBackend();
+  let isFirst = true;
+  const backend = {
+    ...memory,
+    commit: async (step: CommitStep): Promise<CommitResult> => {
+      if (step.create !== undefined) return memory.commit(step);
+      if (!isFirst) return { kind: "stale", epoch: 2, head: 5 };
+      isFirst = false;
+      throw new Error("the connection was lost");
+    },
+  };
+  const health = new StorageHealth(createJsonLogger("silent", nothing));
+  const writer = new TaskWriter({
+    ...FACTS,
+    backend,
+    onStorageError: (error) => health.failed(error, "t1"),
+    onStored: () => health.worked("t1"),
+  });
+
+  await writer.append([task], { epoch: 1, create: CREATE });
+  await writer.append([output("first")], { epoch: 1, insist: true });
+
+  expect(health.isFailing).toBe(false);
+});
 
 test("a mailbox entry is handled by a step of its own, after the output that waits to be stored", async () => {
   const memory = createMemoryBackend();
@@ -16,25 +62,9 @@ test("a mailbox entry is handled by a step of its own, after the output that wai
       return memory.commit(step);
     },
   };
-  const writer = new TaskWriter({
-    backend,
-    taskId: "t1",
-    epoch: 1,
-    status: { state: "submitted", statusAt: 1 },
-    listed: true,
-    onStorageError: nothing,
-    onStored: nothing,
-    onStale: nothing,
-    onUnsure: nothing,
-    onEnded: nothing,
-    onStatus: nothing,
-  });
-  const status = { state: "submitted", timestamp: "2026-01-01T00:00:00.000Z" } as const;
-  const task = { kind: "task", id: "t1", contextId: "c1", status } as AgentEvent;
-  const create = { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 };
-  const output = (name: string): AgentEvent => ({ kind: "internal:test/note", taskId: "t1", name });
+  const writer = new TaskWriter({ ...FACTS, backend });
 
-  await writer.append([task], { epoch: 1, create });
+  await writer.append([task], { epoch: 1, create: CREATE });
   await Promise.all([
     writer.append([output("first")], { epoch: 1, insist: true }),
     writer.append([output("second")], { epoch: 1, insist: true }),

@@ -82,7 +82,7 @@ export interface TaskWriterOptions {
   readonly snapshot?: TaskSnapshot;
   /** Called when a write failed. `isRetried` says whether it is tried again. */
   readonly onStorageError: (error: unknown, isRetried: boolean) => void;
-  /** Called after each write that succeeded. */
+  /** Called after each write that succeeded, and after one that is not retried any more. */
   readonly onStored: () => void;
   /**
    * Called when the store has refused a step, because another process has written, or because the
@@ -458,6 +458,8 @@ export class TaskWriter {
       isOver: () => this.#isClosed,
       onError: (error) => this.#onStorageError(error, true),
     });
+    // Another process has the task now: nothing waits for the storage here.
+    if (committed?.kind !== "committed") this.#onStored();
     return committed ?? { kind: "stale", epoch: this.#epoch, head: this.head };
   }
 

@@ -32,7 +32,10 @@ export class SubAgentLink {
   readonly settings: SubAgentSettings;
   /** Keyed by owner for agents of this process; all others share the key "". */
   readonly #remotes = new Map<string, Promise<RemoteAgent>>();
+  /** The agent of this process, while it starts or runs. */
   #beside: Promise<LocalAgent> | undefined;
+  #runBeside: NonNullable<AgentEnvironment["runBeside"]> = runInMemory;
+  #starting = new AbortController();
   #known: RemoteAgent | undefined;
   #logger: AgentEnvironment["logger"];
   #failed: { readonly why: string; readonly at: number } | undefined;
@@ -50,11 +53,10 @@ export class SubAgentLink {
   /** A local sub-agent is started at once, so that its unfinished tasks resume. */
   prepare({ runBeside = runInMemory, logger }: AgentEnvironment): void {
     this.#logger = logger;
-    const { target, name } = this.settings;
-    if (target.kind !== "local") return;
-    this.#beside = runBeside(name, target.agent);
-    // Mark the rejection as handled: every call of the sub-agent reports it.
-    this.#beside.catch(() => undefined);
+    this.#runBeside = runBeside;
+    this.#starting = new AbortController();
+    const { target } = this.settings;
+    if (target.kind === "local") void this.#keepStarting(target.agent, this.#starting.signal);
   }
 
   /** Returns the connected agent, retrying with backoff for up to `retryForMs`. */
@@ -110,8 +112,10 @@ export class SubAgentLink {
   async close(): Promise<void> {
     const remotes = [...this.#remotes.values()];
     this.#remotes.clear();
+    this.#starting.abort();
     const beside = this.#beside;
     this.#beside = undefined;
+    this.#runBeside = runInMemory;
     this.#failed = undefined;
     if (this.settings.target.kind !== "remote") this.#known = undefined;
     const closed = remotes.map(async (remote) => (await remote).close());
@@ -161,8 +165,33 @@ export class SubAgentLink {
       return connect(target.url, target.options);
     }
     const { RemoteAgent } = await import("@convoke/client/connection");
-    this.#beside ??= runInMemory(this.name, target.agent);
-    return new RemoteAgent((await this.#beside).connect({ owner }));
+    return new RemoteAgent((await this.#start(target.agent)).connect({ owner }));
+  }
+
+  /** Retries until the agent runs: its storage may not be available yet. Never rejects. */
+  async #keepStarting(agent: Agent, signal: AbortSignal): Promise<void> {
+    for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
+      try {
+        await this.#start(agent);
+        return;
+      } catch (error) {
+        const facts = { agent: this.name, error };
+        if (waitMs === FIRST_WAIT_MS)
+          this.#logger?.warn("a sub-agent cannot be started yet", facts);
+        await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Starts the agent, unless it runs. After a failure the next call tries again. */
+  #start(agent: Agent): Promise<LocalAgent> {
+    if (this.#beside !== undefined) return this.#beside;
+    const started = this.#runBeside(this.name, agent);
+    this.#beside = started;
+    started.catch(() => {
+      if (this.#beside === started) this.#beside = undefined;
+    });
+    return started;
   }
 
   #makeRoom(): void {
