@@ -23,7 +23,7 @@ const conditions = [
   ...defaultServerConditions.filter((condition) => condition !== "module"),
 ];
 
-/** Whole servers and agents, but in the process of the test, and closed with it. */
+/** Whole servers, agents and programs, which are closed with the test and change nothing of its process. */
 const TIDY = [
   "acp",
   "agent-tree",
@@ -74,7 +74,6 @@ const TIDY = [
   "start",
   "sub-agents",
   "sub-agents-hostile",
-  "tls",
   "upgrade",
   "wire",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
