@@ -31,7 +31,10 @@ async function workOn(tracing: TracingOptions): Promise<readonly ReceivedSpan[]>
       return `${IN_RESULT} ${password}`;
     },
   });
-  const models = await startScriptedModelServer([calls("login", { user: "ada" }), "Logged in."]);
+  const models = await startScriptedModelServer([
+    calls("login", { user: "lovelace" }),
+    "Logged in.",
+  ]);
   onTestFinished(() => models.close());
   const { environment, specs } = models;
   const agent = await served(
@@ -59,7 +62,7 @@ verifies(
   async () => {
     await workOn({});
 
-    for (const text of [IN_MESSAGE, IN_RESULT, "ada", "Be brief", "Logged in"]) {
+    for (const text of [IN_MESSAGE, IN_RESULT, "lovelace", "Be brief", "Logged in"]) {
       expect(traced.receiver.text).not.toContain(text);
     }
     for (const secret of [PASSWORD, TOKEN, "scripted-key"]) {
@@ -88,7 +91,7 @@ verifies("loop-L14", "with content, spans still contain no secrets", async () =>
     },
   ]);
   const rounds = spans.filter(({ name }) => name === "execute_tool login");
-  expect(attribute(rounds[0], "gen_ai.tool.call.arguments")).toEqual({ user: "ada" });
+  expect(attribute(rounds[0], "gen_ai.tool.call.arguments")).toEqual({ user: "lovelace" });
   expect(attribute(rounds[1], "gen_ai.tool.call.result")).toBe(`${IN_RESULT} [hidden]`);
   for (const secret of [PASSWORD, TOKEN, "scripted-key"]) {
     expect(traced.receiver.text).not.toContain(secret);
