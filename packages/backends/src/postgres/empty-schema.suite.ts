@@ -91,14 +91,15 @@ export function opensSharedStorages(
               [host],
             )
             .then(({ rows: [row] }) => {
-              times.renewed(LeaseTimes.now() - LEASE_MS, 2 * LEASE_MS);
+              const before = LeaseTimes.now() - LEASE_MS;
+              times.renewed(2 * LEASE_MS, before, before);
               lease = { replica: row.n, end: () => times.lost() };
               report({ replica: row.n });
             });
           return { stop: async () => {} };
         };
         const options = { url, leaseMs: LEASE_MS, host };
-        // Whoever waits for others waits until they answer.
+        // Those who wait for others wait until they answer.
         const parts = { startKeeper, openBus, settleMs: LEASE_MS };
         const backend = await openWithParts(options, parts);
         leases.set(backend as SharingBackend, lease!);

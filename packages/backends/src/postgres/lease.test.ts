@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
 import { Connection, toAddress } from "./connection.ts";
 import { aCutConnection } from "./cut-connection.suite.ts";
-import { Lease, startKeeperHere } from "./lease.ts";
+import { Lease, LeaseTimes, startKeeperHere } from "./lease.ts";
 import { openPostgresBackend } from "./postgres-backend.ts";
 
 const address = needsPostgres();
@@ -61,6 +61,17 @@ test("a lease that cannot be renewed ends by itself, and is held again when the 
   await expect.poll(() => lease.isHeld, EVENTUALLY).toBe(true);
 
   expect(lease.isUnbroken).toBe(false);
+});
+
+test("a renewal that was sent before the lease ended and answered after it leaves a gap, in which others could claim", () => {
+  const times = new LeaseTimes();
+  times.renewed(LEASE_MS, 1000, 1010);
+  times.renewed(LEASE_MS, 1300, 1310);
+  expect(times.unbrokenSince).toBe(1010);
+
+  times.renewed(LEASE_MS, 1600, 2250);
+
+  expect(times.unbrokenSince).toBe(2250);
 });
 
 test("a process that was removed from the list gets another number", async () => {

@@ -62,9 +62,15 @@ export class LeaseTimes {
     return LeaseTimes.now() - this.#get(2) < STUCK_MS;
   }
 
-  /** @param sentAt when the renewal was sent, which is before the database executed it */
-  renewed(sentAt: number, leaseMs: number): void {
-    if (sentAt >= this.heldUntil) this.#set(1, sentAt);
+  /**
+   * A renewal that is answered only after the lease has ended leaves a gap, even if it was sent
+   * before: the process or the database may have been paused meanwhile.
+   *
+   * @param sentAt when the renewal was sent, which is before the database executed it
+   * @param answeredAt when its answer was here, which is after the database had stored it
+   */
+  renewed(leaseMs: number, sentAt: number, answeredAt: number): void {
+    if (answeredAt >= this.heldUntil) this.#set(1, answeredAt);
     this.#set(0, sentAt + leaseMs);
   }
 
@@ -211,7 +217,7 @@ class LeaseKeeper implements RunningKeeper {
     await this.#connection.rows(REMOVE_GONE);
     const [row] = await this.#connection.rows(REGISTER, [leaseMs / 1000, host, software]);
     const replica = Number(row?.[0]);
-    this.#times.renewed(sentAt, leaseMs);
+    this.#times.renewed(leaseMs, sentAt, LeaseTimes.now());
     this.#report({ replica });
     return replica;
   }
@@ -221,7 +227,7 @@ class LeaseKeeper implements RunningKeeper {
     const sentAt = LeaseTimes.now();
     const renewed = await this.#connection.rows(RENEW, [replica, leaseMs / 1000]);
     if (renewed.length === 0) return this.#register();
-    this.#times.renewed(sentAt, leaseMs);
+    this.#times.renewed(leaseMs, sentAt, LeaseTimes.now());
     return replica;
   }
 }

@@ -3,6 +3,12 @@ import { RECORD } from "./task-sql.ts";
 /** `task.run_by` of a task that its process gave up. */
 export const RELEASED = 0;
 
+/*
+ * Claims compare leases with now(), the time at which their transaction began, and not with
+ * clock_timestamp(). A statement sees the rows as they were when it began: if it is paused after that,
+ * a lease that was renewed meanwhile would seem to have ended.
+ */
+
 /**
  * Tasks of processes that are gone or gave them up, by the index of what runs, and then waiting ones
  * that are due. `$5`: whether this process may take over from others. `$6`: tasks that it does not
@@ -13,7 +19,7 @@ export const CLAIM = `
   WITH gone AS MATERIALIZED (
     SELECT ${RELEASED} AS n UNION ALL
     SELECT $1 WHERE cardinality($6::text[]) > 0 UNION ALL
-    SELECT n FROM @.replica WHERE $5 AND until <= clock_timestamp() AND n <> $1),
+    SELECT n FROM @.replica WHERE $5 AND until <= now() AND n <> $1),
   place AS MATERIALIZED (SELECT '' AS host UNION ALL SELECT $7),
   wanted AS MATERIALIZED (
     SELECT p.n, gone.n AS run_by FROM gone CROSS JOIN place CROSS JOIN LATERAL (
@@ -36,7 +42,7 @@ export const CLAIM_TASK = `
   WITH wanted AS MATERIALIZED (
     SELECT t.n, t.run_by FROM @.task t
     WHERE t.task_id = $2 AND NOT t.ended AND ($4::text IS NULL OR t.host IN ('', $4)) AND (t.run_by IS NULL OR t.run_by IN (${RELEASED}, $1)
-      OR ($3 AND coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = t.run_by), true)))
+      OR ($3 AND coalesce((SELECT r.until <= now() FROM @.replica r WHERE r.n = t.run_by), true)))
     FOR UPDATE)
   UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1 FROM wanted c
   WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
@@ -108,7 +114,7 @@ export const CLAIM_ENDPOINTS = `
   WITH wanted AS MATERIALIZED (
     SELECT a.endpoint FROM (SELECT DISTINCT endpoint FROM @.push WHERE state = 0) a
     WHERE coalesce((SELECT e.run_by = $1
-        OR coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = e.run_by), true)
+        OR coalesce((SELECT r.until <= now() FROM @.replica r WHERE r.n = e.run_by), true)
       FROM @.endpoint e WHERE e.key = a.endpoint), true)
     ORDER BY coalesce((SELECT e.run_by = $1 FROM @.endpoint e WHERE e.key = a.endpoint), false) DESC, a.endpoint
     LIMIT $2),
@@ -116,7 +122,7 @@ export const CLAIM_ENDPOINTS = `
     DELETE FROM @.endpoint WHERE run_by = $1 AND key <> ALL (ARRAY(SELECT endpoint FROM wanted)))
   INSERT INTO @.endpoint (key, run_by) SELECT endpoint, $1 FROM wanted ORDER BY endpoint
   ON CONFLICT (key) DO UPDATE SET run_by = excluded.run_by WHERE endpoint.run_by = $1
-    OR coalesce((SELECT r.until <= clock_timestamp() FROM @.replica r WHERE r.n = endpoint.run_by), true)
+    OR coalesce((SELECT r.until <= now() FROM @.replica r WHERE r.n = endpoint.run_by), true)
   RETURNING key`;
 
 export const REPLICAS = `
