@@ -17,6 +17,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   "packages/runtime": ["protocol", "egress", "engine", "backends", "client"],
   "packages/check": ["protocol", "egress", "client"],
   "packages/coder": ["protocol", "egress", "client", "runtime"],
+  "packages/console": ["protocol", "client"],
   "packages/host": ["protocol", "egress", "engine", "server", "client", "runtime", "coder"],
   "apps/convoke": [
     "protocol",
@@ -29,6 +30,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     "check",
     "coder",
     "host",
+    "console",
   ],
 };
 
@@ -44,7 +46,7 @@ interface Import {
  * doubles.
  */
 function importsOf(folder: string): readonly Import[] {
-  return globSync(`${folder}/src/**/*.ts`, { cwd: ROOT })
+  return globSync(`${folder}/src/**/*.{ts,tsx}`, { cwd: ROOT })
     .map((file) => file.replaceAll("\\", "/"))
     .filter((file) => !/\.(test|suite)\.ts$|\/testing\//.test(file))
     .toSorted()

@@ -34,6 +34,7 @@ export interface Origin {
     | "rates"
     | "inboundRate"
     | "readApi"
+    | "console"
     | "metricsText"
     | "isOperator"
     | "onLimit"

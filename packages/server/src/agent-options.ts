@@ -11,6 +11,7 @@ import type {
 } from "@convoke/engine";
 import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
 import type { AgentManager } from "./bindings/agent-manager.ts";
+import type { ConsoleFiles } from "./bindings/console/handle.ts";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
@@ -88,6 +89,8 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    * are 404.
    */
   readonly readApi?: boolean;
+  /** The files of the web console, which is served at `/console`. Default: there is none. */
+  readonly console?: ConsoleFiles;
   /**
    * Creates what changes the agents for operators, when the agents are served. Default: they can only
    * be changed by code, and `/convoke/agents` is 404.

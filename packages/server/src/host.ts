@@ -268,6 +268,7 @@ export class Host {
         }),
         inboundRate: new InboundRate(options.inbound ?? {}, { logger, store: rates }),
         readApi: options.readApi ?? this.#place.isLocal,
+        console: options.console,
         metricsText: metrics && (() => metrics.text()),
         isOperator,
         onLimit: this.handler.onLimit,

@@ -2,6 +2,7 @@
 export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
+export type { ConsoleFile, ConsoleFiles } from "./bindings/console/handle.ts";
 export type { ServerAgent, ServerAgents } from "./hosted-agents.ts";
 export {
   AgentChangeError,

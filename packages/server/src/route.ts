@@ -6,6 +6,12 @@ import { matchAdmin } from "./bindings/admin/handle.ts";
 import { Admission } from "./guard/admission.ts";
 import { RESOURCE_PATH } from "./guard/authenticate.ts";
 import { CARD_PATH, CARD_PATHS, KEYS_PATH } from "./cards/card-binding.ts";
+import {
+  handleConsole,
+  isConsolePath,
+  isVisit,
+  redirectToConsole,
+} from "./bindings/console/handle.ts";
 import { handleCoder } from "./bindings/coder/handle.ts";
 import { matchCoder } from "./bindings/coder/routes.ts";
 import { handleInbound } from "./bindings/inbound/handle.ts";
@@ -171,6 +177,9 @@ async function dispatch(
       return allow(request, ["GET", "HEAD"]) ?? app.protectedResource(request);
     }
     if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
+    if (isConsolePath(request) || (app.console !== undefined && isVisit(request))) {
+      return await dispatchConsole(app, request, admission);
+    }
     const coder = matchCoder(app.agent.definition, request);
     if (coder !== undefined) return await handleCoder(app, coder, admission);
     const inbound = matchInbound(request);
@@ -206,6 +215,21 @@ async function dispatch(
   } catch (thrown) {
     return errorResponse(request, admission.toError(thrown));
   }
+}
+
+/** The files of the console are public, as the card is: they contain no data. */
+async function dispatchConsole(
+  app: App,
+  request: HttpRequest,
+  admission: Admission,
+): Promise<HttpResponse> {
+  admission.name("convoke", "console");
+  app.guard.admit(request);
+  const notAllowed = allow(request, ["GET", "HEAD"]);
+  if (notAllowed !== undefined) return notAllowed;
+  if (isVisit(request)) return redirectToConsole(request);
+  const found = app.console && (await handleConsole(app.console, request));
+  return found ?? plainError(404, "there is no console here, or no such file of it");
 }
 
 function serveMetrics(app: App, text: () => string, caller: Caller): HttpResponse {

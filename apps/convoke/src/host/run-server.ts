@@ -88,6 +88,7 @@ export async function runServer(request: ServeRequest): Promise<void> {
     isSeveral: Array.isArray(agent),
     tasks: isReload ? "" : await taskLines(server, settings),
     workers: worker?.count,
+    hasConsole: settings.console ?? isLoopback(server.url),
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
   const print = worker?.ready ?? io.stdout;
@@ -237,9 +238,10 @@ function banner(facts: {
   readonly isSeveral: boolean;
   readonly tasks: string;
   readonly workers: number | undefined;
+  readonly hasConsole: boolean;
   readonly needsToken: boolean;
 }): string {
-  const { server, program, isDemo, isSeveral, tasks, workers, needsToken } = facts;
+  const { server, program, isDemo, isSeveral, tasks, workers, hasConsole, needsToken } = facts;
   const { url, folder, recovered } = server;
   const base = url.replace(/\/$/, "");
   const path = folder === undefined ? undefined : fromHere(folder);
@@ -249,6 +251,7 @@ function banner(facts: {
   const tries = isDemo
     ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
     : ['stream URL "Hello"', "tasks URL"];
+  const console = hasConsole ? `  Console  ${base}/console\n` : "";
   const shared = workers === undefined ? "" : `  Workers  ${workers} processes on this port\n`;
   const { others, ...own } = recovered;
   const earlier = Object.entries(own).filter(([, count]) => count > 0);
@@ -264,7 +267,7 @@ function banner(facts: {
     : [];
   return `${readyLine(server)}
 
-${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${tasks}${shared}${left}${foreign.join("")}
+${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${console}${tasks}${shared}${left}${foreign.join("")}
 Try in another terminal:
 
 ${tries.map((line) => `  ${token}${program} ${line.replace("URL", tried)}`).join("\n")}

@@ -1,4 +1,5 @@
 import type { Agent } from "@convoke/protocol";
+import { isLoopbackHost } from "@convoke/protocol/internal";
 import {
   type AgentDataOptions,
   openAgentData,
@@ -8,6 +9,7 @@ import {
 } from "@convoke/runtime/agent-data";
 import {
   type AgentStorage,
+  type ConsoleFiles,
   type MountOptions,
   type Mounted,
   type ServeOptions,
@@ -29,9 +31,18 @@ type StorageOptions = Pick<
   "data" | "database" | "hostId" | "migrate" | "nats" | "onFatal" | "source"
 >;
 
+interface ConsoleOption {
+  /**
+   * Serves the web console at `/console`, and the read API that it needs unless `readApi` is false.
+   * Default: only if the server listens on loopback, because the console shows everything that was
+   * said and done. An agent that is mounted in an app has none by default.
+   */
+  readonly console?: boolean;
+}
+
 /** How to serve agents. Every option has a default that suits local development. */
 export interface ServeAgentOptions
-  extends Partial<Omit<ServeOptions, "openBackend">>, StorageOptions {}
+  extends Partial<Omit<ServeOptions, "openBackend" | "console">>, StorageOptions, ConsoleOption {}
 
 /** A running server of one or several agents. */
 export interface AgentServer extends Server {
@@ -56,11 +67,13 @@ export async function serve(
 ): Promise<AgentServer> {
   const { storage, logger, rest } = splitOptions(options);
   const { data, database } = storage;
+  const { host = "127.0.0.1" } = options;
   let opened: AgentStorage | undefined;
   const server = await serveOn(agent, {
     port: 3000,
-    host: "127.0.0.1",
     ...rest,
+    host,
+    ...consoleParts(options.console ?? isLoopbackHost(host), rest),
     logger,
     retention: retentionFor(database === undefined ? data : undefined, rest.retention),
     openBackend: async ({ port }, metrics) => {
@@ -82,12 +95,31 @@ export async function serve(
 
 /** Separates the options of the storage from those of the server. */
 function splitOptions<
-  Options extends StorageOptions & Pick<MountAgentOptions, "logger" | "tracing">,
+  Options extends StorageOptions & Pick<MountAgentOptions, "logger" | "tracing" | "console">,
 >(options: Options) {
-  const { data, database, hostId, migrate, nats, onFatal, source, ...rest } = options;
+  const { data, database, hostId, migrate, nats, onFatal, source, console: _, ...rest } = options;
   const { logger = defaultLogger(), tracing } = rest;
   const kept = { data, database, hostId, migrate, nats, onFatal, source, logger, tracing };
   return { storage: kept, logger, rest };
+}
+
+/** The console needs the read API, so switching it on elsewhere than on loopback also serves that. */
+function consoleParts(
+  isOn: boolean,
+  { readApi }: Pick<MountOptions, "readApi">,
+): Pick<MountOptions, "console" | "readApi"> {
+  return isOn ? { console: lazyConsole(), readApi: readApi ?? true } : {};
+}
+
+/** Nothing of the console is loaded before the first request for it. */
+function lazyConsole(): ConsoleFiles {
+  let files: Promise<ConsoleFiles> | undefined;
+  const open = (): Promise<ConsoleFiles> =>
+    (files ??= import("@convoke/console").then(({ openConsoleFiles }) => openConsoleFiles()));
+  return {
+    page: async (basePath) => (await open()).page(basePath),
+    asset: async (name) => (await open()).asset(name),
+  };
 }
 
 /** Several agents share one storage; a single agent has its own. */
@@ -130,7 +162,7 @@ function isList(agent: Agent | readonly Agent[]): agent is readonly Agent[] {
 
 /** How to mount an agent in an app. Every option has a default that suits local development. */
 export interface MountAgentOptions
-  extends Partial<Omit<MountOptions, "openBackend">>, StorageOptions {}
+  extends Partial<Omit<MountOptions, "openBackend" | "console">>, StorageOptions, ConsoleOption {}
 
 /** Mounts one or several agents in an app that has its own port, with their tasks in SQLite. */
 export async function mount(
@@ -141,6 +173,7 @@ export async function mount(
   const { data, database } = storage;
   const mounted = await mountOn(agent, {
     ...rest,
+    ...consoleParts(options.console ?? false, rest),
     logger,
     retention: retentionFor(database === undefined ? data : undefined, rest.retention),
     openBackend: (metrics) => openStorage(agent, { ...storage, metrics }),

@@ -60,6 +60,8 @@ export interface ServeSettings {
   readonly metrics?: boolean;
   /** Absent for the default, which depends on `host`. */
   readonly readApi?: boolean;
+  /** Absent for the default, which depends on `host`. */
+  readonly console?: boolean;
   readonly inbound: InboundOptions;
   readonly push: PushOptions;
   readonly retention: Partial<RetentionOptions>;
@@ -111,6 +113,9 @@ export function readSettings(
     }),
     ...(env["CONVOKE_READ_API"] && {
       readApi: readSwitch("CONVOKE_READ_API", env["CONVOKE_READ_API"]),
+    }),
+    ...(env["CONVOKE_CONSOLE"] && {
+      console: readSwitch("CONVOKE_CONSOLE", env["CONVOKE_CONSOLE"]),
     }),
     ...(env["CONVOKE_AGENT_API"] && {
       agentApi: readSwitch("CONVOKE_AGENT_API", env["CONVOKE_AGENT_API"]),

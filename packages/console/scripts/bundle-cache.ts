@@ -1,0 +1,67 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** Everything that a bundle is made of. */
+const SOURCES = [
+  "packages/console/{src/page,scripts}/**/*",
+  "packages/{client,protocol}/{package.json,src/**/*.ts}",
+  "package-lock.json",
+];
+
+let bundling: Promise<string> | undefined;
+
+/** The folder with the bundle of the current sources. Bundles in another process if there is none. */
+export function bundleOfSources(): Promise<string> {
+  bundling ??= findOrBundle().finally(() => (bundling = undefined));
+  return bundling;
+}
+
+async function findOrBundle(): Promise<string> {
+  const name = fingerprint();
+  const caches = [join(ROOT, "node_modules/.cache"), tmpdir()];
+  const found = caches.map((cache) => join(cache, "convoke-console", name)).find(existsSync);
+  return found ?? (await bundleInto(caches, name));
+}
+
+/** Changes with the content of the sources, as far as their times and sizes show. */
+function fingerprint(): string {
+  const hash = createHash("sha256");
+  for (const file of globSync(SOURCES, { cwd: ROOT }).toSorted()) {
+    const { mtimeMs, size } = statSync(join(ROOT, file));
+    hash.update(`${file}\n${mtimeMs}\n${size}\n`);
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Uses the first folder that can be written to. A bundle appears as a whole or not at all. */
+async function bundleInto(caches: readonly string[], name: string): Promise<string> {
+  const temporary = await firstWritable(caches);
+  const script = fileURLToPath(new URL("build-page.ts", import.meta.url));
+  await promisify(execFile)(process.execPath, [script, join(temporary, name)]);
+  const folder = join(temporary, "..", name);
+  await rename(join(temporary, name), folder).catch((error: NodeJS.ErrnoException) => {
+    // Another server has bundled the same sources.
+    if (!existsSync(folder)) throw error;
+  });
+  await rm(temporary, { recursive: true, force: true });
+  return folder;
+}
+
+async function firstWritable(caches: readonly string[]): Promise<string> {
+  const [cache, ...others] = caches;
+  const folder = join(cache!, "convoke-console");
+  try {
+    await mkdir(folder, { recursive: true });
+    return await mkdtemp(join(folder, "new-"));
+  } catch (error) {
+    if (others.length === 0) throw error;
+    return firstWritable(others);
+  }
+}

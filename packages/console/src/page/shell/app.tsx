@@ -1,0 +1,111 @@
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { HomePage } from "../home/home-page.tsx";
+import { Icon, type IconName } from "../kit/icon.tsx";
+import { Empty, Problem } from "../kit/notices.tsx";
+import { Link, route } from "../navigation/navigate.tsx";
+import type { Route } from "../navigation/route.ts";
+import { about, loadAbout } from "../server/about.ts";
+import { connection, followFeed } from "../server/feed.ts";
+import { useResource } from "../server/resource.ts";
+import { isSignedIn, signIns, signOut } from "../server/session.ts";
+import { SignIn } from "./sign-in.tsx";
+import { ThemeButton } from "./theme.tsx";
+
+interface Section {
+  readonly to: Route;
+  readonly name: string;
+  readonly icon: IconName;
+}
+
+const SECTIONS: readonly Section[] = [
+  { to: { page: "home" }, name: "Home", icon: "home" },
+  { to: { page: "chat" }, name: "Chat", icon: "chat" },
+  { to: { page: "tasks", filters: {} }, name: "Tasks", icon: "tasks" },
+  { to: { page: "approvals" }, name: "Approvals", icon: "approvals" },
+  { to: { page: "pushes" }, name: "Pushes", icon: "pushes" },
+  { to: { page: "agents" }, name: "Agents", icon: "agents" },
+  { to: { page: "metrics" }, name: "Metrics", icon: "metrics" },
+];
+
+/** The page that shows a route. */
+const PAGES: { readonly [Page in Route["page"]]?: ComponentType<{ readonly route: never }> } = {
+  home: HomePage,
+};
+
+/** The frame around all pages. */
+export function App() {
+  const loaded = useResource(loadAbout, []);
+  useEffect(() => {
+    const abort = new AbortController();
+    void followFeed(abort.signal).catch(() => (connection.value = "lost"));
+    return () => abort.abort();
+  }, [signIns.value]);
+  return (
+    <div class="frame" data-page={route.value.page} data-connection={connection.value}>
+      <a class="skip" href="#content">
+        Skip to content
+      </a>
+      <Navigation />
+      <main id="content" class="content" tabIndex={-1}>
+        {connection.value === "lost" && (
+          <p class="lost" role="status">
+            The connection to the server is lost. Trying again…
+          </p>
+        )}
+        {loaded.problem && about.value === undefined ? (
+          <Problem problem={loaded.problem} retry={loaded.reload} />
+        ) : (
+          <CurrentPage />
+        )}
+      </main>
+      <SignIn />
+    </div>
+  );
+}
+
+function CurrentPage() {
+  const shown = route.value;
+  const Page = PAGES[shown.page] as ComponentType<{ readonly route: Route }> | undefined;
+  if (Page !== undefined) return <Page route={shown} />;
+  return (
+    <Empty title="There is no such page">
+      <Link to={{ page: "home" }}>Go to the home page</Link>
+    </Empty>
+  );
+}
+
+/** Pages that belong to a section, although they have addresses of their own. */
+const PARENTS: { readonly [Page in Route["page"]]?: Route["page"] } = { task: "tasks" };
+
+function Navigation() {
+  const current = PARENTS[route.value.page] ?? route.value.page;
+  return (
+    <header class="side">
+      <Link to={{ page: "home" }} class="brand">
+        <span class="brand-mark" aria-hidden="true" />
+        <span class="brand-name">Convoke</span>
+      </Link>
+      <nav aria-label="Sections">
+        <ul class="sections">
+          {SECTIONS.map(({ to, name, icon }) => (
+            <li key={name}>
+              <Link to={to} class="section" aria-current={to.page === current ? "page" : undefined}>
+                <Icon name={icon} />
+                <span class="section-name">{name}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="side-foot">
+        <ThemeButton />
+        {isSignedIn() && (
+          <button type="button" class="button quiet" onClick={signOut}>
+            Sign out
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}
