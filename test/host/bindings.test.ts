@@ -156,7 +156,7 @@ test("an option chooses the agent at the root", async () => {
   );
 });
 
-test.each(["agents", "console", ".well-known", "v1"])(
+test.each(["agents", "console", "convoke", ".well-known", "v1"])(
   "a tenant cannot be called %s, which is the beginning of other paths",
   async (tenant) => {
     const agent = defineAgent({ name: "Ann", description: "Greets.", run: () => "hi" });

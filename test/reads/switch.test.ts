@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { useReadServer } from "./a-read-server.ts";
 
-const PATHS = ["feed", "tasks/x/log", "tasks/x?at=1"];
+const PATHS = ["about", "feed", "tasks/x/log", "tasks/x?at=1"];
 
 describe("a server that listens on other addresses", () => {
   const server = useReadServer({ host: "0.0.0.0" });
@@ -14,7 +14,7 @@ describe("a server that listens on other addresses", () => {
     const statuses = await Promise.all(
       PATHS.map((path) => statusOf(server.fetch("operator", path))),
     );
-    expect(statuses).toEqual([404, 404, 404]);
+    expect(statuses).toEqual(PATHS.map(() => 404));
     expect((await server.fetch("operator", "tasks?owner=*")).status).toBe(200);
   });
 });
@@ -23,8 +23,8 @@ test("an agent in an app has a read API only if the app switches it on", async (
   const { statuses: off } = await mounted({});
   const { statuses: on, text } = await mounted({ readApi: true });
 
-  expect(off).toEqual([404, 404, 404]);
-  expect(on).toEqual([200, 404, 404]);
+  expect(off).toEqual(PATHS.map(() => 404));
+  expect(on).toEqual([200, 200, 404, 404]);
   expect(text).toContain("there is no task x");
 });
 

@@ -11,6 +11,7 @@ import { isObject } from "@convoke/protocol/internal";
 
 /** The operations under `/convoke/`, which are not part of A2A. */
 export type AdminOperation =
+  | "describeServer"
   | "listApprovals"
   | "decideApproval"
   | "listPushes"

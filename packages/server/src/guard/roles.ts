@@ -20,6 +20,7 @@ export type RoleOperation = AdminOperation | "listTasks" | "getTask";
 
 /** Which roles may do something to the tasks of all owners. Nobody may do anything else to them. */
 const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
+  describeServer: [],
   listTasks: ["operator"],
   getTask: ["operator"],
   listApprovals: ["operator", "approver"],

@@ -60,14 +60,17 @@ export function nameSpan(span: Span, request: HttpRequest, name: RequestName): v
   }));
 }
 
+/** An id in a path of our own, such as `/convoke/tasks/0198f3c2-…/log`. */
+const CONVOKE_ID = /^(\/convoke\/\w+\/)[^/:]+/;
+
 /** The path with names in the place of ids; `undefined` if it is none that the server knows. */
 function routeFor(
   { path, basePath, agentPath = "" }: HttpRequest,
   { binding, operation }: RequestName,
 ): string | undefined {
-  // The path of a decision contains the id of its approval.
-  if (operation === "other" || operation === "decideApproval") return undefined;
+  if (operation === "other") return undefined;
   const place = basePath + agentPath;
+  if (binding === "convoke") return place + path.replace(CONVOKE_ID, "$1{id}");
   if (binding !== "rest") return place + path;
   const { paths } = REST_ROUTES[operation as OperationName];
   return place + paths[path.startsWith("/v1/") ? "0.3" : "1.0"];

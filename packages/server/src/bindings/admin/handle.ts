@@ -51,25 +51,39 @@ function getTaskRoute(taskId: string): AdminRoute {
   };
 }
 
-const FEED_PATH = "/convoke/feed";
+/**
+ * The read API: what the console and other observers read in addition to lists. Its modules are
+ * loaded on first use, so that servers without readers do not load them.
+ */
+const READ_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
+  [
+    "/convoke/feed",
+    {
+      name: "feed",
+      method: "GET",
+      handle: async (...call) => (await import("./feed.ts")).handleFeed(...call),
+    },
+  ],
+]);
+
+/** What concerns all agents of a server is at the root only. */
+const SERVER_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
+  [
+    "/convoke/about",
+    {
+      name: "describeServer",
+      method: "GET",
+      handle: async (...call) => (await import("./about.ts")).handleAbout(...call),
+    },
+  ],
+]);
 
 const LOG_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)\/log$/;
 
-/**
- * The read API: the feed, a task as it was, and the log of a task. Its modules are loaded on first
- * use, so that servers without readers do not load them.
- */
 function matchRead(request: HttpRequest): AdminRoute | undefined {
-  if (request.path === FEED_PATH) {
-    return {
-      name: "feed",
-      method: "GET",
-      handle: async (app, _, caller) => {
-        const { handleFeed } = await import("./feed.ts");
-        return handleFeed(app, request, caller);
-      },
-    };
-  }
+  const ofServer = request.agentPath === undefined ? SERVER_PATHS.get(request.path) : undefined;
+  const known = READ_PATHS.get(request.path) ?? ofServer;
+  if (known !== undefined) return known;
   const taskId = request.query.has("at") ? parseTaskPath(request) : undefined;
   if (taskId !== undefined) return getTaskRoute(taskId);
   const logId = pathId(LOG_PATH, request);

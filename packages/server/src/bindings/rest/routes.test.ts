@@ -41,10 +41,19 @@ describe("a path", () => {
     expect(opened).toMatchObject({ encoded: { taskId: "a:cancel" } });
   });
 
-  test.each(["/", "/api/a2a", "/v1", "/v1/extendedAgentCard", "/convoke/pushes", "/tasks/"])(
+  test.each(["/", "/api/a2a", "/v1", "/v1/extendedAgentCard", "/tasks/"])(
     "%s is unknown",
     (path) => {
       expect(matchRest(aRequest({ path }))).toBeUndefined();
+    },
+  );
+
+  test.each(ROUTES.map(({ paths }) => paths["1.0"]))(
+    "below /console and /convoke has no tenant: %s there is not of this binding",
+    (path) => {
+      for (const name of ["console", "convoke"]) {
+        expect(matchRest(aRequest({ path: `/${name}${path}` }))).toBeUndefined();
+      }
     },
   );
 });

@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import type { Caller } from "@convoke/protocol";
+import type { App } from "../app.ts";
+import { unscopedOwner } from "../../guard/guard.ts";
+import { ROLE_SCOPES } from "../../guard/roles.ts";
+import { type HttpRequest, type HttpResponse, jsonResponse } from "../../http/exchange.ts";
+import { admit } from "./admit.ts";
+
+/** Describes the server, its agents, and what the caller may do here. */
+export async function handleAbout(
+  app: App,
+  request: HttpRequest,
+  identified: Caller,
+): Promise<HttpResponse> {
+  const { caller } = await admit(app, "describeServer", { request, caller: identified });
+  const body = {
+    version: packageVersion(),
+    agents: app.isOperator(caller) ? withOperatorFields(app, request) : listAgents(app, request),
+    caller: describeCaller(app, caller),
+    features: {
+      agents: app.agentManager() !== undefined,
+      metrics: app.metricsText !== undefined,
+      push: app.push !== undefined,
+      registry: app.registry !== undefined,
+      streaming: app.engine.streams,
+    },
+  };
+  return jsonResponse(200, JSON.stringify(body), { "cache-control": "no-store" });
+}
+
+interface AgentJson {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** Absent if it could not be loaded. */
+  readonly version?: string;
+  /** Where its card, its A2A bindings and its `/convoke/` begin. Absent if it is not served. */
+  readonly path?: string;
+  readonly isHere: boolean;
+  readonly isEnabled: boolean;
+  readonly isDefault: boolean;
+  /** Whether its tasks stay on the machine where they began. */
+  readonly isLocal?: boolean;
+}
+
+function listAgents({ engine, agent: root }: App, { basePath }: HttpRequest): readonly AgentJson[] {
+  return Array.from(engine.agents, (agent) => {
+    const { id, info, isEnabled } = agent;
+    const { name, description, version, local } = info;
+    return {
+      id,
+      name,
+      description,
+      version,
+      path: `${basePath}/agents/${id}`,
+      isHere: true,
+      isEnabled,
+      isDefault: agent === root,
+      ...(local === true && { isLocal: true }),
+    };
+  });
+}
+
+/** Adds what operators can change, and the agents that could not be loaded. */
+function withOperatorFields(app: App, request: HttpRequest): readonly object[] {
+  const managed = new Map(
+    app
+      .agentManager()
+      ?.list()
+      .map((agent) => [agent.id, agent]),
+  );
+  const served = listAgents(app, request).map((agent) => {
+    const facts = managed.get(agent.id);
+    managed.delete(agent.id);
+    return { ...facts, running: app.engine.agents.get(agent.id)?.running, ...agent };
+  });
+  const others = Array.from(managed.values(), (agent) => ({ ...agent, isHere: false }));
+  return [...served, ...others];
+}
+
+function describeCaller({ isOperator, roles }: App, caller: Caller): object {
+  const { scopes = [] } = caller;
+  return {
+    ...unscopedOwner(caller.owner),
+    isOperator: isOperator(caller),
+    readsAllOwners: scopes.includes(ROLE_SCOPES.operator),
+    isApprover: roles.approversActForOthers === true && scopes.includes(ROLE_SCOPES.approver),
+  };
+}
+
+let version: string | undefined;
+
+/** Works from `src` and from `dist`, which have the same depth. */
+function packageVersion(): string {
+  const file = new URL("../../../package.json", import.meta.url);
+  version ??= (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
+  return version;
+}

@@ -1,0 +1,110 @@
+import { createJsonLogger } from "@convoke/engine";
+import { AgentCatalog, MemoryCatalogStore } from "@convoke/host";
+import { type AgentServer, bearer, serve } from "convoke";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const CALLERS = {
+  ann: { owner: "ann", scopes: ["read"] },
+  approver: { owner: "boss", scopes: ["convoke:approve"] },
+  operator: { owner: "ops", scopes: ["convoke:operate"] },
+  unscoped: { owner: "only" },
+  "ann@acme": { owner: "ann", tenant: "acme", scopes: [] },
+};
+
+let server: AgentServer;
+
+beforeAll(async () => {
+  const catalog = await AgentCatalog.open({
+    entries: {
+      poet: { description: "Writes.", model: "demo" },
+      bard: { description: "Sings.", model: "demo" },
+    },
+    store: new MemoryCatalogStore(),
+    allowProcesses: false,
+    loadModule: () => Promise.reject(new TypeError("there are no modules")),
+  });
+  server = await serve(catalog.agents, {
+    port: 0,
+    data: "memory",
+    logger: createJsonLogger("silent", () => undefined),
+    manageAgents: (agents, logger) => catalog.manage(agents, logger),
+    auth: Object.entries(CALLERS).map(([token, caller]) => bearer(token, caller)),
+    roles: { approversActForOthers: true },
+    push: false,
+  });
+  server.agents.disable("bard");
+});
+
+afterAll(() => server.close());
+
+interface About {
+  readonly version: string;
+  readonly agents: readonly Readonly<Record<string, unknown>>[];
+  readonly caller: object;
+  readonly features: object;
+}
+
+const fetchAs = (token: string, path = "convoke/about"): Promise<Response> =>
+  fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } });
+
+const aboutAs = async (token: string): Promise<About> =>
+  (await (await fetchAs(token)).json()) as About;
+
+test("every caller learns which agents the server has, where they are, and what is switched on", async () => {
+  const { version, agents, features } = await aboutAs("ann");
+
+  expect(version).toMatch(/^\d+\.\d+\.\d+/);
+  expect(agents).toEqual([
+    {
+      id: "poet",
+      name: "poet",
+      description: "Writes.",
+      version: expect.any(String),
+      path: "/agents/poet",
+      isHere: true,
+      isEnabled: true,
+      isDefault: true,
+    },
+    expect.objectContaining({ id: "bard", isEnabled: false, isDefault: false }),
+  ]);
+  expect(features).toEqual({
+    agents: true,
+    metrics: true,
+    push: false,
+    registry: false,
+    streaming: true,
+  });
+  const card = await fetch(
+    `${server.url}${String(agents[0]!["path"]).slice(1)}/.well-known/agent-card.json`,
+  );
+  expect(card.status).toBe(200);
+});
+
+test("operators learn how the agents are made and how busy they are", async () => {
+  const { agents } = await aboutAs("operator");
+
+  expect(agents).toMatchObject([
+    { id: "poet", kind: "model", source: "config", isChanged: false, running: 0, isHere: true },
+    { id: "bard", kind: "model", isEnabled: false },
+  ]);
+});
+
+test("callers learn who they are and which roles they have", async () => {
+  const callers = await Promise.all(
+    Object.keys(CALLERS).map(async (token) => (await aboutAs(token)).caller),
+  );
+
+  const none = { isOperator: false, readsAllOwners: false, isApprover: false };
+  expect(callers).toEqual([
+    { ...none, owner: "ann" },
+    { ...none, owner: "boss", isApprover: true },
+    { ...none, owner: "ops", isOperator: true, readsAllOwners: true },
+    { ...none, owner: "only", isOperator: true },
+    { ...none, owner: "ann", tenant: "acme" },
+  ]);
+});
+
+test("it needs credentials, and is at the root only", async () => {
+  expect((await fetch(`${server.url}convoke/about`)).status).toBe(401);
+  expect((await fetchAs("ann", "agents/poet/convoke/about")).status).toBe(404);
+});
