@@ -53,7 +53,9 @@ async function prebuiltFolder(): Promise<string> {
 async function bundledFolder(): Promise<string> {
   // A path that is not part of the installed package, so types and bundlers must not follow it.
   const place = new URL("../scripts/bundle-cache.ts", import.meta.url).href;
-  const { bundleOfSources } = (await import(place)) as { bundleOfSources(): Promise<string> };
+  const { bundleOfSources } = (await import(place)) as {
+    bundleOfSources: () => Promise<string>;
+  };
   return bundleOfSources();
 }
 

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { AnchorHTMLAttributes, ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
 import { type Route, formatRoute, parseRoute } from "./route.ts";
 
 /** The address of the console, which depends on where the server is mounted: the scripts are below it. */
@@ -33,8 +33,12 @@ export function navigate(to: Route, { replaces = false } = {}): void {
   if (!replaces) globalThis.scrollTo(0, 0);
 }
 
-interface LinkProps extends Omit<AnchorHTMLAttributes, "to"> {
+interface LinkProps {
   readonly to: Route;
+  readonly class?: string;
+  readonly title?: string | undefined;
+  readonly "aria-label"?: string | undefined;
+  readonly "aria-current"?: "page" | "true" | undefined;
   readonly children?: ComponentChildren;
 }
 

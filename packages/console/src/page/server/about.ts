@@ -5,18 +5,31 @@ import { ask } from "./session.ts";
 export interface AgentSummary {
   readonly id: string;
   readonly name: string;
-  readonly description?: string;
+  readonly description: string;
   readonly version?: string;
-  /** Below the server's address, such as "/agents/greeter". Empty for the only agent. */
-  readonly path: string;
+  /** Where its card and its bindings begin. Absent if it is not served. */
+  readonly path?: string;
+  readonly isEnabled: boolean;
+  /** Whether it also answers at the root. */
+  readonly isDefault: boolean;
+  /** How many of its tasks run. For operators only. */
+  readonly running?: number;
 }
 
 /** What the console learns first: who the server is and what this visitor may see. */
 export interface About {
   readonly version: string;
   readonly agents: readonly AgentSummary[];
-  readonly caller: { readonly owner: string; readonly isOperator: boolean };
-  readonly features: Readonly<Record<string, boolean>>;
+  readonly caller: {
+    readonly owner: string;
+    readonly isOperator: boolean;
+    /** Whether the tasks of all owners can be read, and not only the visitor's own. */
+    readonly readsAllOwners: boolean;
+    readonly isApprover: boolean;
+  };
+  readonly features: Readonly<
+    Record<"agents" | "metrics" | "push" | "registry" | "streaming", boolean>
+  >;
 }
 
 /** Absent until it has been read. */
@@ -29,5 +42,7 @@ export async function loadAbout(): Promise<void> {
 /** The agent with an id, or the one at the root. */
 export function findAgent(id: string | undefined): AgentSummary | undefined {
   const agents = about.value?.agents ?? [];
-  return id === undefined ? agents[0] : agents.find((agent) => agent.id === id);
+  return id === undefined
+    ? agents.find(({ isDefault }) => isDefault)
+    : agents.find((agent) => agent.id === id);
 }

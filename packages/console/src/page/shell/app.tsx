@@ -1,14 +1,21 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
+import { AgentsPage } from "../agents/agents-page.tsx";
+import { ApprovalsPage } from "../approvals/approvals-page.tsx";
+import { ChatPage } from "../chat/chat-page.tsx";
 import { HomePage } from "../home/home-page.tsx";
 import { Icon, type IconName } from "../kit/icon.tsx";
 import { Empty, Problem } from "../kit/notices.tsx";
+import { MetricsPage } from "../metrics/metrics-page.tsx";
 import { Link, route } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
+import { PushesPage } from "../pushes/pushes-page.tsx";
 import { about, loadAbout } from "../server/about.ts";
 import { connection, followFeed } from "../server/feed.ts";
 import { useResource } from "../server/resource.ts";
 import { isSignedIn, signIns, signOut } from "../server/session.ts";
+import { TaskPage } from "../task/task-page.tsx";
+import { TasksPage } from "../tasks/tasks-page.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { ThemeButton } from "./theme.tsx";
 
@@ -28,9 +35,22 @@ const SECTIONS: readonly Section[] = [
   { to: { page: "metrics" }, name: "Metrics", icon: "metrics" },
 ];
 
-/** The page that shows a route. */
-const PAGES: { readonly [Page in Route["page"]]?: ComponentType<{ readonly route: never }> } = {
+/** What each page is given: its own part of the address. */
+type PageTable = {
+  readonly [Page in Exclude<Route["page"], "unknown">]: ComponentType<{
+    readonly route: Extract<Route, { readonly page: Page }>;
+  }>;
+};
+
+const PAGES: PageTable = {
   home: HomePage,
+  chat: ChatPage,
+  tasks: TasksPage,
+  task: TaskPage,
+  approvals: ApprovalsPage,
+  pushes: PushesPage,
+  agents: AgentsPage,
+  metrics: MetricsPage,
 };
 
 /** The frame around all pages. */
@@ -66,13 +86,15 @@ export function App() {
 
 function CurrentPage() {
   const shown = route.value;
-  const Page = PAGES[shown.page] as ComponentType<{ readonly route: Route }> | undefined;
-  if (Page !== undefined) return <Page route={shown} />;
-  return (
-    <Empty title="There is no such page">
-      <Link to={{ page: "home" }}>Go to the home page</Link>
-    </Empty>
-  );
+  if (shown.page === "unknown") {
+    return (
+      <Empty title="There is no such page">
+        <Link to={{ page: "home" }}>Go to the home page</Link>
+      </Empty>
+    );
+  }
+  const Page = PAGES[shown.page] as ComponentType<{ readonly route: Route }>;
+  return <Page route={shown} />;
 }
 
 /** Pages that belong to a section, although they have addresses of their own. */

@@ -12,8 +12,9 @@ export function SignIn() {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    const token = String(form.get("token")).trim();
-    if (token !== "") signIn(token, { isKept: form.get("keep") === "on" });
+    const token = form.get("token");
+    if (typeof token === "string" && token.trim() !== "")
+      signIn(token.trim(), { isKept: form.get("keep") === "on" });
   };
   return (
     <dialog

@@ -1,0 +1,4 @@
+/** Not shown yet. */
+export function AgentsPage() {
+  return <div class="page" />;
+}

@@ -1,0 +1,4 @@
+/** Not shown yet. */
+export function ApprovalsPage() {
+  return <div class="page" />;
+}

@@ -1,0 +1,4 @@
+/** Not shown yet. */
+export function ChatPage() {
+  return <div class="page" />;
+}

@@ -1,0 +1,4 @@
+/** Not shown yet. */
+export function MetricsPage() {
+  return <div class="page" />;
+}

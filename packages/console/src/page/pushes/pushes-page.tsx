@@ -1,0 +1,4 @@
+/** Not shown yet. */
+export function PushesPage() {
+  return <div class="page" />;
+}

@@ -1,0 +1,4 @@
+/** Not shown yet. */
+export function TaskPage() {
+  return <div class="page" />;
+}

@@ -1,0 +1,4 @@
+/** Not shown yet. */
+export function TasksPage() {
+  return <div class="page" />;
+}
