@@ -1,21 +1,19 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { AgentsPage } from "../agents/agents-page.tsx";
 import { ApprovalsPage } from "../approvals/approvals-page.tsx";
 import { ChatPage } from "../chat/chat-page.tsx";
 import { HomePage } from "../home/home-page.tsx";
 import { Icon, type IconName } from "../kit/icon.tsx";
 import { Empty, Problem } from "../kit/notices.tsx";
-import { MetricsPage } from "../metrics/metrics-page.tsx";
 import { Link, route } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
-import { PushesPage } from "../pushes/pushes-page.tsx";
 import { about, loadAbout } from "../server/about.ts";
 import { connection, followFeed } from "../server/feed.ts";
 import { useResource } from "../server/resource.ts";
 import { isSignedIn, signIns, signOut } from "../server/session.ts";
 import { TaskPage } from "../task/task-page.tsx";
 import { TasksPage } from "../tasks/tasks-page.tsx";
+import { lazyPage } from "./lazy-page.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { ThemeButton } from "./theme.tsx";
 
@@ -48,9 +46,9 @@ const PAGES: PageTable = {
   tasks: TasksPage,
   task: TaskPage,
   approvals: ApprovalsPage,
-  pushes: PushesPage,
-  agents: AgentsPage,
-  metrics: MetricsPage,
+  pushes: lazyPage(async () => (await import("../pushes/pushes-page.tsx")).PushesPage),
+  agents: lazyPage(async () => (await import("../agents/agents-page.tsx")).AgentsPage),
+  metrics: lazyPage(async () => (await import("../metrics/metrics-page.tsx")).MetricsPage),
 };
 
 /** The frame around all pages. */
