@@ -35,6 +35,7 @@ export interface Origin {
     | "inboundRate"
     | "readApi"
     | "metricsText"
+    | "metricsHistory"
     | "isOperator"
     | "onLimit"
     | "registry"

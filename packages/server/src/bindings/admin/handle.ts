@@ -76,6 +76,14 @@ const SERVER_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute
       handle: async (...call) => (await import("./about.ts")).handleAbout(...call),
     },
   ],
+  [
+    "/convoke/metrics",
+    {
+      name: "readMetrics",
+      method: "GET",
+      handle: async (...call) => (await import("./metrics.ts")).handleMetrics(...call),
+    },
+  ],
 ]);
 
 const TASK_READ_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)\/(?:log|tree)$/;
