@@ -36,6 +36,7 @@ export interface Origin {
     | "readApi"
     | "console"
     | "metricsText"
+    | "metricsHistory"
     | "isOperator"
     | "onLimit"
     | "registry"

@@ -69,11 +69,18 @@ export class PushService implements PushRules {
     this.#egress = createEgress({ allow: options.allow ?? [] });
     this.maxConfigs = options.maxConfigsPerTask ?? 10;
     this.#stopMeasuring = metrics.collect((add) => {
-      const since = [...this.#workers.values()].flatMap(({ pendingSince }) => pendingSince ?? []);
-      const oldest = since.reduce((least, time) => Math.min(least, time), Infinity);
-      add("pushPending", since.length);
-      add("pushOldestSeconds", Math.max(0, engine.now() - oldest) / 1000 || 0);
+      const { pending, oldestSeconds } = this.backlog();
+      add("pushPending", pending);
+      add("pushOldestSeconds", oldestSeconds);
     });
+  }
+
+  /** How many configs have notifications that are not delivered yet, and how long the oldest has waited. */
+  backlog(): { readonly pending: number; readonly oldestSeconds: number } {
+    const since = [...this.#workers.values()].flatMap(({ pendingSince }) => pendingSince ?? []);
+    const oldest = since.reduce((least, time) => Math.min(least, time), Infinity);
+    const oldestSeconds = Math.max(0, this.#engine.now() - oldest) / 1000 || 0;
+    return { pending: since.length, oldestSeconds };
   }
 
   /**

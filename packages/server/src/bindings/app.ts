@@ -12,6 +12,7 @@ import {
   type Call,
   type Engine,
   type Logger,
+  type MetricsHistory,
   type PushService,
   type ServedAgent,
   isStorageFailure,
@@ -55,6 +56,8 @@ export class App {
   readonly agentManager: () => AgentManager | undefined;
   /** The metrics as text; `undefined` if they are not served. */
   readonly metricsText: (() => string) | undefined;
+  /** The metrics of the last hour; `undefined` if nothing is measured, or if the read API is off. */
+  readonly metricsHistory: MetricsHistory | undefined;
   /** Whether a caller may see what concerns all callers, such as metrics. */
   readonly isOperator: (caller: Caller) => boolean;
   readonly cors: Cors;
@@ -99,6 +102,7 @@ export class App {
     this.console = parts.console;
     this.agentManager = parts.agentManager;
     this.metricsText = parts.metricsText;
+    this.metricsHistory = parts.metricsHistory;
     this.isOperator = parts.isOperator;
     this.cors = parts.cors;
     this.card = parts.card;

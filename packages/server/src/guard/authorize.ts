@@ -12,6 +12,7 @@ import { isObject } from "@convoke/protocol/internal";
 /** The operations under `/convoke/`, which are not part of A2A. */
 export type AdminOperation =
   | "describeServer"
+  | "readMetrics"
   | "listApprovals"
   | "decideApproval"
   | "listPushes"

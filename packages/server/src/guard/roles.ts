@@ -21,6 +21,7 @@ export type RoleOperation = AdminOperation | "listTasks" | "getTask";
 /** Which roles may do something to the tasks of all owners. Nobody may do anything else to them. */
 const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   describeServer: [],
+  readMetrics: [],
   listTasks: ["operator"],
   getTask: ["operator"],
   listApprovals: ["operator", "approver"],
