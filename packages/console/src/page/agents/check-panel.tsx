@@ -1,5 +1,6 @@
 import { printable } from "@convoke/protocol/internal";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { download } from "../kit/download.ts";
 import { Icon } from "../kit/icon.tsx";
 import { Problem } from "../kit/notices.tsx";
 import {
@@ -85,7 +86,13 @@ function Report({ report, junit }: Checked) {
       <p role="status">
         <strong>{failed === 0 ? "No probe failed." : `${failed} failed.`}</strong> {passed} passed,{" "}
         {skipped} not tested.{" "}
-        <button type="button" class="button quiet" onClick={() => save(junit)}>
+        <button
+          type="button"
+          class="button quiet"
+          onClick={() =>
+            download("convoke-check.xml", new Blob([junit], { type: "application/xml" }))
+          }
+        >
           <Icon name="download" size={16} /> Save as JUnit
         </button>
       </p>
@@ -94,14 +101,6 @@ function Report({ report, junit }: Checked) {
       ))}
     </div>
   );
-}
-
-function save(junit: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([junit], { type: "application/xml" }));
-  link.download = "convoke-check.xml";
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 function Section({ name, url, counts, results, skipped }: CheckSection) {
