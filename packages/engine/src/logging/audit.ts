@@ -12,6 +12,8 @@ export type AuditEvent =
   | "approval.answered"
   /** Deliveries of push notifications that were given up were resumed. */
   | "push.replayed"
+  /** A test notification was sent. */
+  | "push.tested"
   /** The operator has ended a task. */
   | "task.ended"
   /** An operator has changed the agents of the server. */

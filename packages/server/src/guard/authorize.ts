@@ -17,6 +17,7 @@ export type AdminOperation =
   | "decideApproval"
   | "listPushes"
   | "replayPushes"
+  | "testPush"
   | "searchRegistry"
   | "getRegisteredAgent"
   | "registerAgent"

@@ -28,6 +28,7 @@ const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   decideApproval: ["approver"],
   listPushes: ["operator"],
   replayPushes: ["operator"],
+  testPush: ["operator"],
   searchRegistry: ["operator"],
   getRegisteredAgent: ["operator"],
   registerAgent: [],

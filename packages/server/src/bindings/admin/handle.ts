@@ -3,7 +3,7 @@ import type { App } from "../app.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { pathId } from "./admit.ts";
 import { handleDecision, handleListApprovals, parseApprovalPath } from "./approvals.ts";
-import { listPushes, replayPushes } from "./pushes.ts";
+import { listPushes, replayPushes, testPush } from "./pushes.ts";
 import { handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
 
 /** An operation under `/convoke/`. None of them is part of A2A, which has no such operations. */
@@ -56,6 +56,7 @@ function getTaskRoute(taskId: string): AdminRoute {
  * loaded on first use, so that servers without readers do not load them.
  */
 const READ_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
+  ["/convoke/pushes:test", { name: "testPush", method: "POST", handle: testPush }],
   [
     "/convoke/feed",
     {
