@@ -33,15 +33,8 @@ interface Pushes {
 const list = (token: string, query: string): Promise<Pushes> =>
   server.json<Pushes>(token, `pushes?state=active${query}`);
 
-async function post(token: string, path: string, body: object) {
-  const answer = await fetch(server.url + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const json = (await answer.json()) as Readonly<Record<string, unknown>>;
-  return { code: answer.status, ...json };
-}
+const post = (token: string, path: string, body: object) =>
+  server.change(token, "POST", path, body);
 
 /** A waiting task with a push config, which is told only what happens later. */
 async function aPushedTask(token: string, id: string, url: string) {

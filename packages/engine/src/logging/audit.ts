@@ -14,6 +14,8 @@ export type AuditEvent =
   | "push.replayed"
   /** A test notification was sent. */
   | "push.tested"
+  /** A tool that was approved for always needs approvals again. */
+  | "grant.removed"
   /** The operator has ended a task. */
   | "task.ended"
   /** An operator has changed the agents of the server. */

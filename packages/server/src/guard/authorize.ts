@@ -18,6 +18,8 @@ export type AdminOperation =
   | "listPushes"
   | "replayPushes"
   | "testPush"
+  | "listGrants"
+  | "removeGrant"
   | "searchRegistry"
   | "getRegisteredAgent"
   | "registerAgent"

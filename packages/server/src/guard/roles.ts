@@ -29,6 +29,8 @@ const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   listPushes: ["operator"],
   replayPushes: ["operator"],
   testPush: ["operator"],
+  listGrants: ["operator", "approver"],
+  removeGrant: ["operator", "approver"],
   searchRegistry: ["operator"],
   getRegisteredAgent: ["operator"],
   registerAgent: [],

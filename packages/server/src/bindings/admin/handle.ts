@@ -58,6 +58,14 @@ function getTaskRoute(taskId: string): AdminRoute {
 const READ_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
   ["/convoke/pushes:test", { name: "testPush", method: "POST", handle: testPush }],
   [
+    "/convoke/grants",
+    {
+      name: "listGrants",
+      method: "GET",
+      handle: async (...call) => (await import("./grants.ts")).handleListGrants(...call),
+    },
+  ],
+  [
     "/convoke/feed",
     {
       name: "feed",
@@ -87,6 +95,8 @@ const SERVER_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute
   ],
 ]);
 
+const GRANT_PATH = /^\/convoke\/grants\/(?<id>[^/]+)$/;
+
 const TASK_READ_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)\/(?:log|tree)$/;
 
 function matchRead(request: HttpRequest): AdminRoute | undefined {
@@ -95,6 +105,8 @@ function matchRead(request: HttpRequest): AdminRoute | undefined {
   if (known !== undefined) return known;
   const taskId = request.query.has("at") ? parseTaskPath(request) : undefined;
   if (taskId !== undefined) return getTaskRoute(taskId);
+  const grantId = pathId(GRANT_PATH, request);
+  if (grantId !== undefined) return removeGrantRoute(grantId);
   const readId = pathId(TASK_READ_PATH, request);
   if (readId === undefined) return undefined;
   const isLog = request.path.endsWith("/log");
@@ -105,5 +117,14 @@ function matchRead(request: HttpRequest): AdminRoute | undefined {
       isLog
         ? (await import("./log.ts")).handleLog(app, readId, { request, caller })
         : (await import("./tree.ts")).handleTree(app, readId, { request, caller }),
+  };
+}
+
+function removeGrantRoute(id: string): AdminRoute {
+  return {
+    name: "removeGrant",
+    method: "DELETE",
+    handle: async (app, request, caller) =>
+      (await import("./grants.ts")).handleRemoveGrant(app, id, { request, caller }),
   };
 }
