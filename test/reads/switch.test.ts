@@ -15,6 +15,7 @@ const PATHS = [
   "pushes:test",
   "grants",
   "grants/x",
+  "check",
 ];
 
 describe("a server that listens on other addresses", () => {
@@ -34,7 +35,7 @@ test("an agent in an app has a read API only if the app switches it on", async (
   const { statuses: on, text } = await mounted({ readApi: true });
 
   expect(off).toEqual(PATHS.map(() => 404));
-  expect(on).toEqual([200, 200, 200, 404, 404, 404, 405, 200, 405]);
+  expect(on).toEqual([200, 200, 200, 404, 404, 404, 405, 200, 405, 405]);
   expect(text).toContain("there is no task x");
 });
 

@@ -36,6 +36,7 @@ export interface Origin {
     | "readApi"
     | "metricsText"
     | "metricsHistory"
+    | "check"
     | "isOperator"
     | "onLimit"
     | "registry"

@@ -18,7 +18,7 @@ import { Cors } from "./http/cors.ts";
 import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
 import { Registry, type RegistryOptions, resolveRegistryOptions } from "./registry/registry.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
-import type { ServerAddress } from "./http/address.ts";
+import { type ServerAddress, toUrl } from "./http/address.ts";
 import {
   Agents,
   type Backend,
@@ -272,6 +272,8 @@ export class Host {
         inboundRate: new InboundRate(options.inbound ?? {}, { logger, store: rates }),
         readApi: this.#servesReads,
         ...this.#metricsParts(running),
+        check: options.check &&
+          address && { run: options.check, url: options.publicUrl ?? toUrl(address) },
         isOperator,
         onLimit: this.handler.onLimit,
         registry: this.#registry,

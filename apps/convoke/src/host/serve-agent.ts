@@ -60,6 +60,7 @@ export async function serve(
   const server = await serveOn(agent, {
     port: 3000,
     host: "127.0.0.1",
+    check: async (request) => (await import("./check-server.ts")).checkServer(request),
     ...rest,
     logger,
     retention: retentionFor(database === undefined ? data : undefined, rest.retention),

@@ -16,6 +16,8 @@ export type AuditEvent =
   | "push.tested"
   /** A tool that was approved for always needs approvals again. */
   | "grant.removed"
+  /** An operator checks an agent of the server. */
+  | "check.started"
   /** The operator has ended a task. */
   | "task.ended"
   /** An operator has changed the agents of the server. */

@@ -13,6 +13,7 @@ import { isObject } from "@convoke/protocol/internal";
 export type AdminOperation =
   | "describeServer"
   | "readMetrics"
+  | "runCheck"
   | "listApprovals"
   | "decideApproval"
   | "listPushes"

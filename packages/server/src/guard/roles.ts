@@ -22,6 +22,7 @@ export type RoleOperation = AdminOperation | "listTasks" | "getTask";
 const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   describeServer: [],
   readMetrics: [],
+  runCheck: [],
   listTasks: ["operator"],
   getTask: ["operator"],
   listApprovals: ["operator", "approver"],
