@@ -95,11 +95,13 @@ export {
   type Agent,
   AgentChanged,
   type AgentEnvironment,
+  type AgentGrants,
   type AgentTool,
   type TracingOptions,
   type Caller,
   type LocalAgent,
   ServerStopping,
+  type ToolGrant,
   type Turn,
 } from "./model/agent.ts";
 export {

@@ -37,6 +37,7 @@ export interface Origin {
     | "console"
     | "metricsText"
     | "metricsHistory"
+    | "check"
     | "isOperator"
     | "onLimit"
     | "registry"

@@ -18,7 +18,7 @@ import { Cors } from "./http/cors.ts";
 import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
 import { Registry, type RegistryOptions, resolveRegistryOptions } from "./registry/registry.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
-import type { ServerAddress } from "./http/address.ts";
+import { type ServerAddress, toUrl } from "./http/address.ts";
 import {
   Agents,
   type Backend,
@@ -273,6 +273,8 @@ export class Host {
         readApi: this.#servesReads,
         console: options.console,
         ...this.#metricsParts(running),
+        check: options.check &&
+          address && { run: options.check, url: options.publicUrl ?? toUrl(address) },
         isOperator,
         onLimit: this.handler.onLimit,
         registry: this.#registry,

@@ -11,14 +11,14 @@ export interface ServerGauges {
 }
 
 /** How many, and about how long, estimated from the buckets of a histogram. */
-export interface Durations {
+interface Durations {
   readonly count: number;
   /** Absent if there were none. */
   readonly p50Ms?: number;
   readonly p95Ms?: number;
 }
 
-export interface ModelNumbers {
+interface ModelNumbers {
   readonly agent: string;
   readonly model: string;
   readonly calls: number;

@@ -55,6 +55,8 @@ export interface Agent {
    * extension `run-report` receive it. `owner` is the owner of the task.
    */
   report?(task: Task, owner: string): Metadata;
+  /** What callers have approved for always. Absent if the agent cannot list it. */
+  readonly grants?: AgentGrants;
   /**
    * Finds the tasks of an agent that this one calls, by the name that a `TaskCall` has. Operators
    * read call trees through it. Returns undefined if there is no such agent (any more).
@@ -82,6 +84,22 @@ export interface Agent {
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
   [Symbol.asyncDispose]?(): PromiseLike<void>;
+}
+
+/** What callers have approved for always. */
+export interface AgentGrants {
+  /** Those of all callers. */
+  list(): Promise<readonly ToolGrant[]>;
+  /** The caller is asked again for the next call. Resolves to false if there is no such grant. */
+  remove(grant: Pick<ToolGrant, "owner" | "toolName">): Promise<boolean>;
+}
+
+/** A tool that a caller has approved for always. */
+export interface ToolGrant {
+  readonly owner: string;
+  readonly toolName: string;
+  /** When, in the format of RFC 3339. Absent if it was not stored. */
+  readonly grantedAt?: string;
 }
 
 /** A tool of an agent, as a card or a list shows it. */

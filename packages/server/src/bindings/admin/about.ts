@@ -19,6 +19,7 @@ export async function handleAbout(
     caller: describeCaller(app, caller),
     features: {
       agents: app.agentManager() !== undefined,
+      check: app.check !== undefined,
       metrics: app.metricsHistory !== undefined,
       push: app.push !== undefined,
       registry: app.registry !== undefined,
