@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { textOf } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
@@ -166,6 +167,30 @@ test("each package has its licence and a README", async () => {
     expect(await readFile(join(folder, "README.md"), "utf8"), name).toContain(`# ${name}\n`);
   }
 });
+
+test(
+  "the console is in the package: the page of a clone, byte for byte, without what bundles it",
+  async () => {
+    const { url } = await serve(process.execPath, join(folder, "data-console"));
+    const html = await (await fetch(`${url}/console`)).text();
+    const clone = join(folder, "page-of-clone");
+    const script = new URL("../../packages/console/scripts/build-page.ts", import.meta.url);
+    await succeed(process.execPath, [fileURLToPath(script), clone], { cwd: folder });
+
+    const names = (await readdir(clone)).filter((name) => /\.(?:js|css|svg|txt)$/.test(name));
+    for (const name of names) {
+      const response = await fetch(`${url}/console/assets/${name}`);
+      expect(response.status, name).toBe(200);
+      expect(await response.text(), name).toBe(await readFile(join(clone, name), "utf8"));
+    }
+    expect(html).toBe(
+      (await readFile(join(clone, "index.html"), "utf8")).replaceAll("%BASE_PATH%", ""),
+    );
+    expect(existsSync(join(app, "node_modules", "rolldown"))).toBe(false);
+    expect(existsSync(join(app, "node_modules", "preact"))).toBe(false);
+  },
+  WITHIN_MS,
+);
 
 test(
   "the types are found from the installed packages",
