@@ -89,14 +89,16 @@ describe("the keys of the console", { timeout: WITHIN_MS }, () => {
     await expect.poll(() => page.title(), WAIT).toBe("Metrics · Convoke");
 
     await page.keyboard.press("Control+k");
-    await page.keyboard.type("gp poet");
-    expect(await page.getByText("Nothing matches.").isVisible()).toBe(true);
+    await page.getByRole("combobox").pressSequentially("gp poet");
+    await page.getByText("Nothing matches.").waitFor(WAIT);
     await page.getByRole("combobox").fill("poet");
+    const isSelected = (text: string): Promise<void> =>
+      page.locator('[role="option"][aria-selected="true"]', { hasText: text }).waitFor(WAIT);
+    await isSelected("Agent");
     await page.keyboard.press("ArrowDown");
-    expect(await page.locator('[role="option"][aria-selected="true"]').innerText()).toContain(
-      "Talk to Poet",
-    );
+    await isSelected("Talk to Poet");
     await page.keyboard.press("ArrowUp");
+    await isSelected("Agent");
     await page.keyboard.press("Enter");
     await expect.poll(() => page.title(), WAIT).toBe("Poet · Agents · Convoke");
 

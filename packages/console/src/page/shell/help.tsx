@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { singleKeys, switchSingleKeys } from "../kit/single-keys.ts";
 import { SECTIONS } from "./sections.ts";
 
@@ -14,7 +14,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 /** The keys of the console, and the switch for those without a modifier. */
 export function Help({ close }: { readonly close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="help-title" onClose={close}>
       <div class="help">

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../kit/icon.tsx";
 import { navigate } from "../navigation/navigate.tsx";
 import { about } from "../server/about.ts";
@@ -11,7 +11,8 @@ export function Palette({ close }: { readonly close: () => void }) {
   const [query, setQuery] = useState("");
   const [selected, setSelected] = useState(0);
   const tasks = useRecentTasks();
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before the next key: what is typed at once belongs into the field.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const items = findItems(allItems(about.value?.agents ?? [], tasks), query);
   const current = Math.min(selected, items.length - 1);
   const choose = ({ to }: PaletteItem): void => {
