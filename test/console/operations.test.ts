@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { WAIT, WITHIN_MS } from "../browser/chromium.ts";
 import { Webhook, answers } from "../push/a-webhook.ts";
-import { needsBrowser, ready } from "./visitor.ts";
+import { needsBrowser, ready, violations, withAxe } from "./visitor.ts";
 
 const visit = needsBrowser();
 
@@ -133,6 +133,25 @@ describe("a phone", { timeout: WITHIN_MS }, () => {
   });
 });
 
+describe("the pages of operators", { timeout: WITHIN_MS }, () => {
+  test.each([
+    { width: 1280, scheme: "light" },
+    { width: 360, scheme: "dark" },
+  ] as const)("are accessible at $width pixels, $scheme", async (size) => {
+    const { page, complaints } = await visit(`${server.url}console`, size);
+    await withAxe(page);
+    for (const path of ["", "/agents", "/agents/poet", "/pushes", "/metrics"]) {
+      await page.goto(`${server.url}console${path}`);
+      await ready(page);
+      expect(await violations(page), path).toEqual([]);
+    }
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").waitFor(WAIT);
+    expect(await violations(page), "the palette").toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe("a push delivery that fails", { timeout: WITHIN_MS }, () => {
   test("is shown with the reason until it is given up, and can be replayed", async () => {
     const webhook = await Webhook.start();
@@ -200,7 +219,7 @@ describe("a console behind a token, below a path of an app", { timeout: WITHIN_M
 
     expect(page.url()).toBe(`${base}/console/agents/poet`);
     const stored = await page.evaluate(() =>
-      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+      JSON.stringify([localStorage, sessionStorage, document.cookie]),
     );
     expect(stored).not.toContain("for-operators");
     expect(await page.content()).not.toContain("for-operators");
@@ -228,6 +247,7 @@ describe("a console behind a token, below a path of an app", { timeout: WITHIN_M
     expect(replay.status).toBe(403);
     const page = await fetch(`${base}/console`);
     expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
-    expect(await (await fetch(`${base}/convoke/about`)).status).toBe(401);
+    const unknown = await fetch(`${base}/convoke/about`);
+    expect(unknown.status).toBe(401);
   });
 });

@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import type Axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, expect } from "vitest";
 import { WAIT, launchChromium } from "../browser/chromium.ts";
@@ -45,6 +47,23 @@ export async function ready(page: Page): Promise<void> {
   await expect
     .poll(() => page.locator("[data-status]").first().getAttribute("data-status"), WAIT)
     .toBe("ready");
+}
+
+/** Loads axe before the scripts of each page that is opened next, so that the page's policy stays on. */
+export async function withAxe(page: Page): Promise<void> {
+  await page.addInitScript({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+}
+
+/** What violates WCAG 2.2 AA on the page, each rule with its elements. */
+export function violations(page: Page): Promise<readonly string[]> {
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { readonly axe: Pick<typeof Axe, "run"> };
+    const runOnly = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+    const result = await axe.run({ runOnly });
+    return result.violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`,
+    );
+  });
 }
 
 function watch(page: Page, origin: string): string[] {

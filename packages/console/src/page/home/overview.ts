@@ -12,7 +12,7 @@ export interface WaitingApproval {
 }
 
 /** Some tasks, and how many there are. */
-export interface Group {
+interface Group {
   readonly states: readonly TaskState[];
   readonly rows: readonly TaskRow[];
   /** Such as "3", or "20+" if there are more than were read. */
