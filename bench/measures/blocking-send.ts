@@ -63,13 +63,7 @@ export async function blockingSend(field: Field, options: Options): Promise<read
   ];
 }
 
-/** The same peers are in the line above. */
-function withoutPeers({
-  sdkV1: _,
-  sdkV03: _03,
-  expressV1: _x1,
-  expressV03: _x03,
-  ...row
-}: Row): Row {
-  return row;
+/** The peers are in the line above. */
+function withoutPeers({ work, ours, ratio = "", budget = "", isMet = false }: Row): Row {
+  return { work, ours, ratio, budget, isMet };
 }
