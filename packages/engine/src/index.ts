@@ -23,8 +23,10 @@ export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
 export { type OtherAgentTasks, type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
+export { MetricsHistory, type MetricsSample } from "./metrics/metrics-history.ts";
 export { MetricsRegistry } from "./metrics/metrics-registry.ts";
 export { collectProcessMetrics } from "./metrics/process-metrics.ts";
+export type { DeliveryAttempt } from "./push/delivery-attempts.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
 export { type AgentKey, agentKey } from "./task/agent-key.ts";
@@ -45,6 +47,7 @@ export type { View } from "./operations/caller-view.ts";
 export { type EventStreamSource, closesAtFinal } from "./operations/event-source.ts";
 export { cancelTask as cancelTaskOperation } from "./operations/cancel-task.ts";
 export { type ApprovalDecision, decideApproval } from "./operations/approvals.ts";
+export { type CallTree, type CallTreeNode, readCallTree } from "./operations/call-tree.ts";
 export { type CreateTaskRequest, createTask } from "./operations/create-task.ts";
 export { getExtendedCard } from "./operations/get-extended-card.ts";
 export { getTask } from "./operations/get-task.ts";

@@ -95,13 +95,23 @@ export {
   type Agent,
   AgentChanged,
   type AgentEnvironment,
+  type AgentGrants,
   type AgentTool,
   type TracingOptions,
   type Caller,
   type LocalAgent,
   ServerStopping,
+  type ToolGrant,
   type Turn,
 } from "./model/agent.ts";
+export {
+  type CalledTasks,
+  type TaskCall,
+  type TaskFacts,
+  callIn,
+  joinCalls,
+  taskFacts,
+} from "./model/task-calls.ts";
 export type { Dialect, DialectSnapshot, DialectStream } from "./model/dialect.ts";
 export type { AgentCommand, CommandArgument, CommandCall, CommandResult } from "./model/command.ts";
 export {

@@ -10,6 +10,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Metadata } from "./part.ts";
 import type { CardSecurity, SecurityRequirement } from "./security.ts";
 import type { A2AArtifact, Task } from "./task.ts";
+import type { CalledTasks } from "./task-calls.ts";
 import type { OperationName, ProtocolVersion } from "./operations.ts";
 
 /**
@@ -54,6 +55,13 @@ export interface Agent {
    * extension `run-report` receive it. `owner` is the owner of the task.
    */
   report?(task: Task, owner: string): Metadata;
+  /** What callers have approved for always. Absent if the agent cannot list it. */
+  readonly grants?: AgentGrants;
+  /**
+   * Finds the tasks of an agent that this one calls, by the name that a `TaskCall` has. Operators
+   * read call trees through it. Returns undefined if there is no such agent (any more).
+   */
+  called?(agent: string | undefined): CalledTasks | undefined;
   /**
    * The formats in which callers that activate their extensions see the tasks of the agent. The
    * agent declares these extensions in its `info`. Without it, every caller sees plain A2A.
@@ -76,6 +84,22 @@ export interface Agent {
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
   [Symbol.asyncDispose]?(): PromiseLike<void>;
+}
+
+/** What callers have approved for always. */
+export interface AgentGrants {
+  /** Those of all callers. */
+  list(): Promise<readonly ToolGrant[]>;
+  /** The caller is asked again for the next call. Resolves to false if there is no such grant. */
+  remove(grant: Pick<ToolGrant, "owner" | "toolName">): Promise<boolean>;
+}
+
+/** A tool that a caller has approved for always. */
+export interface ToolGrant {
+  readonly owner: string;
+  readonly toolName: string;
+  /** When, in the format of RFC 3339. Absent if it was not stored. */
+  readonly grantedAt?: string;
 }
 
 /** A tool of an agent, as a card or a list shows it. */
@@ -128,6 +152,8 @@ export interface TracingOptions {
 export interface LocalAgent extends AsyncDisposable {
   /** Connects to it on behalf of a caller. Each caller sees only its own tasks. */
   connect(caller: Caller): Connection;
+  /** Its tasks, for the call trees of the agent that runs it. */
+  readonly tasks: CalledTasks;
 }
 
 /** One run of an agent on a task. */
