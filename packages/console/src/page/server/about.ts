@@ -14,6 +14,8 @@ export interface AgentSummary {
   readonly isDefault: boolean;
   /** How many of its tasks run. For operators only. */
   readonly running?: number;
+  /** Why it could not be loaded. For operators only. */
+  readonly problem?: string;
 }
 
 /** What the console learns first: who the server is and what this visitor may see. */
