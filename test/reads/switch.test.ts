@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { useReadServer } from "./a-read-server.ts";
 
-const PATHS = ["about", "feed", "tasks/x/log", "tasks/x?at=1"];
+const PATHS = ["about", "feed", "tasks/x/log", "tasks/x/tree", "tasks/x?at=1"];
 
 describe("a server that listens on other addresses", () => {
   const server = useReadServer({ host: "0.0.0.0" });
@@ -24,7 +24,7 @@ test("an agent in an app has a read API only if the app switches it on", async (
   const { statuses: on, text } = await mounted({ readApi: true });
 
   expect(off).toEqual(PATHS.map(() => 404));
-  expect(on).toEqual([200, 200, 404, 404]);
+  expect(on).toEqual([200, 200, 404, 404, 404]);
   expect(text).toContain("there is no task x");
 });
 

@@ -45,6 +45,7 @@ export type { View } from "./operations/caller-view.ts";
 export { type EventStreamSource, closesAtFinal } from "./operations/event-source.ts";
 export { cancelTask as cancelTaskOperation } from "./operations/cancel-task.ts";
 export { type ApprovalDecision, decideApproval } from "./operations/approvals.ts";
+export { type CallTree, type CallTreeNode, readCallTree } from "./operations/call-tree.ts";
 export { type CreateTaskRequest, createTask } from "./operations/create-task.ts";
 export { getExtendedCard } from "./operations/get-extended-card.ts";
 export { getTask } from "./operations/get-task.ts";

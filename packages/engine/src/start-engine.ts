@@ -4,6 +4,7 @@ import { NOTHING_RECOVERED, type RecoveryReport, recover, wakeTask } from "./lif
 import { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 import type { Backend } from "./log/backend.ts";
 import type { Logger } from "./logging/logger.ts";
+import { calledTasks } from "./operations/call-tree.ts";
 import { type PushOptions, PushService } from "./push/push-service.ts";
 import { ServedAgent } from "./run/agents.ts";
 import { Engine, type EngineOptions } from "./run/engine.ts";
@@ -125,6 +126,7 @@ export async function startLocalAgent(options: StartEngineOptions): Promise<Loca
   const { engine, close } = await startEngine({ push: false, ...options });
   return {
     connect: (caller) => createInProcessConnection(engine, caller),
+    tasks: calledTasks(engine),
     [Symbol.asyncDispose]: () => close(),
   };
 }

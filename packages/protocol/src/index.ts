@@ -102,6 +102,14 @@ export {
   ServerStopping,
   type Turn,
 } from "./model/agent.ts";
+export {
+  type CalledTasks,
+  type TaskCall,
+  type TaskFacts,
+  callIn,
+  joinCalls,
+  taskFacts,
+} from "./model/task-calls.ts";
 export type { Dialect, DialectSnapshot, DialectStream } from "./model/dialect.ts";
 export type { AgentCommand, CommandArgument, CommandCall, CommandResult } from "./model/command.ts";
 export {

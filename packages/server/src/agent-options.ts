@@ -83,10 +83,11 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly metrics?: boolean;
   /**
    * Serves the read API: what the server is (`/convoke/about`), the log of a task with the notes of
-   * its agent (`/convoke/tasks/{id}/log`), a task as it was at an event (`?at=`), and a feed of
-   * changes (`/convoke/feed`). Callers see their own tasks; notes and the tasks of others are for
-   * operators. Default: only if the server listens on loopback, because a log holds everything that
-   * was said and done. If it is off, these paths are 404.
+   * its agent (`/convoke/tasks/{id}/log`), a task as it was at an event (`?at=`), the tasks that other
+   * agents do for it (`/convoke/tasks/{id}/tree`), and a feed of changes (`/convoke/feed`). Callers
+   * see their own tasks; notes and the tasks of others are for operators. Default: only if the server
+   * listens on loopback, because a log holds everything that was said and done. If it is off, these
+   * paths are 404.
    */
   readonly readApi?: boolean;
   /** The files of the web console, which is served at `/console`. Default: there is none. */

@@ -1,22 +1,26 @@
-import type {
-  Agent,
-  AgentEvent,
-  AgentInfo,
-  AgentSkill,
-  Binding,
-  CallOptions,
-  Connection,
-  ListTasksRequest,
-  Metadata,
-  ProtocolVersion,
-  PushConfig,
-  PushTarget,
-  RawCard,
-  RequestContext,
-  SendMessageRequest,
-  Task,
-  TaskPage,
-  Turn,
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentInfo,
+  type AgentSkill,
+  type Binding,
+  type CallOptions,
+  type CalledTasks,
+  type Connection,
+  ERRORS,
+  type ListTasksRequest,
+  type Metadata,
+  type ProtocolVersion,
+  type PushConfig,
+  type PushTarget,
+  type RawCard,
+  RemoteError,
+  type RequestContext,
+  type SendMessageRequest,
+  type Task,
+  type TaskPage,
+  type Turn,
+  taskFacts,
 } from "@convoke/protocol";
 import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import { BridgeRun } from "../bridge/bridge-run.ts";
@@ -142,6 +146,23 @@ export class RemoteAgent implements Agent {
   /** Lets the remote agent work on a turn of a local task. */
   run(turn: Turn): AsyncIterable<AgentEvent | readonly AgentEvent[]> {
     return new BridgeRun(this, turn).read();
+  }
+
+  /** Its tasks, for the call trees of agents that call it. */
+  called(): CalledTasks {
+    return {
+      where: "remote",
+      address: this.url,
+      read: async (taskId, { signal }) => {
+        try {
+          return { agent: this.name, ...taskFacts(await this.get(taskId, { signal })) };
+        } catch (error) {
+          const isUnknown = error instanceof RemoteError && error.code === ERRORS.TaskNotFound.code;
+          if (isUnknown) return undefined;
+          throw error;
+        }
+      },
+    };
   }
 
   get(taskId: string, options: GetOptions = {}): Promise<Task> {

@@ -80,10 +80,9 @@ async function summarize(
   record: TaskRecord,
   budget: PageBudget,
 ): Promise<TaskSummary> {
-  const { taskId, head, compacted } = record;
-  const [first] = compacted ? [] : await backend.read(taskId, 0, 1);
+  const { taskId, head } = record;
+  const start = await readStartText(backend, record);
   const [last] = await backend.read(taskId, head - 1, 1);
-  const start = first?.json ?? (await backend.tasks.get(taskId))?.snapshot?.json;
   budget.read({ size: (start?.length ?? 0) + (last?.json.length ?? 0) });
   const usage = last && usageIn(JSON.parse(last.json) as AgentEvent);
   return {
@@ -93,13 +92,28 @@ async function summarize(
   };
 }
 
+/** The task as it was created or, if its log is compacted, as it ended: both have its first message. */
+export async function readStart(backend: Backend, record: TaskRecord): Promise<Task | undefined> {
+  const json = await readStartText(backend, record);
+  return json === undefined ? undefined : (JSON.parse(json) as Task);
+}
+
+async function readStartText(
+  backend: Backend,
+  { taskId, compacted }: TaskRecord,
+): Promise<string | undefined> {
+  const [first] = compacted ? [] : await backend.read(taskId, 0, 1);
+  return first?.json ?? (await backend.tasks.get(taskId))?.snapshot?.json;
+}
+
 function firstWords({ history = [] }: Task): string {
   const message: Message | undefined = history.find(({ role }) => role === "user");
   const text = message === undefined ? "" : textOfParts(message.parts);
   return text.length <= MAX_WORDS ? text : `${text.slice(0, MAX_WORDS).toWellFormed()}…`;
 }
 
-function usageIn(event: AgentEvent): Metadata | undefined {
+/** What a task has used, as a status reports it. */
+export function usageIn(event: AgentEvent): Metadata | undefined {
   if (event.kind !== "status-update") return undefined;
   const { metadata } = event as { readonly metadata?: Metadata };
   const usage = metadata?.["usage"];

@@ -10,6 +10,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Metadata } from "./part.ts";
 import type { CardSecurity, SecurityRequirement } from "./security.ts";
 import type { A2AArtifact, Task } from "./task.ts";
+import type { CalledTasks } from "./task-calls.ts";
 import type { OperationName, ProtocolVersion } from "./operations.ts";
 
 /**
@@ -54,6 +55,11 @@ export interface Agent {
    * extension `run-report` receive it. `owner` is the owner of the task.
    */
   report?(task: Task, owner: string): Metadata;
+  /**
+   * Finds the tasks of an agent that this one calls, by the name that a `TaskCall` has. Operators
+   * read call trees through it. Returns undefined if there is no such agent (any more).
+   */
+  called?(agent: string | undefined): CalledTasks | undefined;
   /**
    * The formats in which callers that activate their extensions see the tasks of the agent. The
    * agent declares these extensions in its `info`. Without it, every caller sees plain A2A.
@@ -128,6 +134,8 @@ export interface TracingOptions {
 export interface LocalAgent extends AsyncDisposable {
   /** Connects to it on behalf of a caller. Each caller sees only its own tasks. */
   connect(caller: Caller): Connection;
+  /** Its tasks, for the call trees of the agent that runs it. */
+  readonly tasks: CalledTasks;
 }
 
 /** One run of an agent on a task. */

@@ -1,6 +1,6 @@
 import { orAborted } from "@convoke/protocol/internal";
 import type { RemoteAgent } from "@convoke/client";
-import type { Agent, AgentEnvironment, LocalAgent } from "@convoke/protocol";
+import type { Agent, AgentEnvironment, CalledTasks, LocalAgent } from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
 import { withoutAddresses } from "./remote-error.ts";
@@ -94,6 +94,27 @@ export class SubAgentLink {
   get info(): Agent["info"] | undefined {
     const { target } = this.settings;
     return target.kind === "local" ? target.agent.info : this.#known?.info;
+  }
+
+  /** The tasks of the agent, for call trees. */
+  get tasks(): CalledTasks {
+    const { target } = this.settings;
+    if (target.kind === "local") {
+      const { agent } = target;
+      return {
+        where: "here",
+        called: (name) => agent.called?.(name),
+        read: async (...given) => (await this.#start(agent)).tasks.read(...given),
+      };
+    }
+    return {
+      where: "remote",
+      address: target.kind === "url" ? target.url : target.remote.url,
+      read: async (taskId, { owner, signal }) => {
+        const remote = await this.reach({ owner, signal, retryForMs: 0 });
+        return remote.called().read(taskId, { owner, signal });
+      },
+    };
   }
 
   report(): SubAgentReport {

@@ -78,7 +78,7 @@ const SERVER_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute
   ],
 ]);
 
-const LOG_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)\/log$/;
+const TASK_READ_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)\/(?:log|tree)$/;
 
 function matchRead(request: HttpRequest): AdminRoute | undefined {
   const ofServer = request.agentPath === undefined ? SERVER_PATHS.get(request.path) : undefined;
@@ -86,14 +86,15 @@ function matchRead(request: HttpRequest): AdminRoute | undefined {
   if (known !== undefined) return known;
   const taskId = request.query.has("at") ? parseTaskPath(request) : undefined;
   if (taskId !== undefined) return getTaskRoute(taskId);
-  const logId = pathId(LOG_PATH, request);
-  if (logId === undefined) return undefined;
+  const readId = pathId(TASK_READ_PATH, request);
+  if (readId === undefined) return undefined;
+  const isLog = request.path.endsWith("/log");
   return {
-    name: "readLog",
+    name: isLog ? "readLog" : "readTree",
     method: "GET",
-    handle: async (app, _, caller) => {
-      const { handleLog } = await import("./log.ts");
-      return handleLog(app, logId, { request, caller });
-    },
+    handle: async (app, _, caller) =>
+      isLog
+        ? (await import("./log.ts")).handleLog(app, readId, { request, caller })
+        : (await import("./tree.ts")).handleTree(app, readId, { request, caller }),
   };
 }
