@@ -100,6 +100,7 @@ export {
   type TracingOptions,
   type Caller,
   type LocalAgent,
+  type RemoteSource,
   ServerStopping,
   type ToolGrant,
   type Turn,

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { AgentCommand } from "./command.ts";
-import type { Connection, TraceContext } from "./connection.ts";
+import type { Binding, Connection, RawCard, TraceContext } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
 import type { AgentEvent } from "./events.ts";
 import type { InternalEvent } from "./journal.ts";
@@ -62,6 +62,8 @@ export interface Agent {
    * read call trees through it. Returns undefined if there is no such agent (any more).
    */
   called?(agent: string | undefined): CalledTasks | undefined;
+  /** The agent elsewhere that this one forwards its tasks to. Operators see where it is, and its card. */
+  readonly remote?: RemoteSource;
   /**
    * The formats in which callers that activate their extensions see the tasks of the agent. The
    * agent declares these extensions in its `info`. Without it, every caller sees plain A2A.
@@ -356,4 +358,14 @@ export interface AgentCapabilities {
   readonly extendedAgentCard?: boolean;
   /** Extensions of the agent and of the server. */
   readonly extensions?: readonly AgentExtension[];
+}
+
+/** An agent elsewhere, and how it is called. */
+export interface RemoteSource {
+  /** The URL of the interface in use. */
+  readonly url: string;
+  readonly version: ProtocolVersion;
+  readonly binding: Binding;
+  /** The card as the agent wrote it. */
+  readonly card: RawCard;
 }

@@ -1,6 +1,6 @@
 import { oneLine } from "@convoke/protocol/internal";
 import { Icon } from "../kit/icon.tsx";
-import type { AgentSummary } from "../server/about.ts";
+import { type AgentSummary, about } from "../server/about.ts";
 
 /** What distinguishes an agent from others: where it is, and whether it works. */
 export function AgentBadges({
@@ -10,9 +10,10 @@ export function AgentBadges({
   problem,
   running = 0,
 }: Pick<AgentSummary, "isDefault" | "isEnabled" | "path" | "problem" | "running">) {
+  const isOneOfSeveral = (about.value?.agents.length ?? 0) > 1;
   return (
     <p class="agent-badges">
-      {isDefault && <span class="badge">At the root</span>}
+      {isDefault && isOneOfSeveral && <span class="badge">At the root</span>}
       {!isEnabled && <span class="badge agent-off">Disabled</span>}
       {running > 0 && <span class="badge agent-busy">{running} running</span>}
       {path === undefined && <span class="badge agent-bad">Not loaded</span>}

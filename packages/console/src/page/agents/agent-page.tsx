@@ -15,9 +15,12 @@ import { ToolsPanel } from "./tools-panel.tsx";
 
 /** The card of an agent, its tools, and whether it conforms to A2A. */
 export function AgentPage({ agent }: { readonly agent: AgentSummary }) {
-  const { id, name, version, path } = agent;
+  const { id, name, version, path, remote } = agent;
   const isServed = path !== undefined && agent.isEnabled;
-  const card = useResource(async () => (isServed ? readCardFile(id, "1.0") : {}), [id, isServed]);
+  const card = useResource(async () => {
+    if (!isServed) return {};
+    return remote?.card ?? readCardFile(id, "1.0");
+  }, [id, isServed]);
   return (
     <div class="page" data-status={card.status}>
       <div class="page-head">
@@ -36,18 +39,29 @@ export function AgentPage({ agent }: { readonly agent: AgentSummary }) {
         <Switch {...agent} />
       </div>
       <AgentBadges {...agent} />
+      {remote && (
+        <p class="muted small">
+          Forwards its tasks to <span class="mono">{oneLine(remote.url)}</span> by A2A{" "}
+          {remote.version} ({remote.binding}). This is the card of the agent there.
+        </p>
+      )}
       {card.problem && <Problem problem={card.problem} retry={card.reload} />}
       {card.value === undefined && <Loading rows={6} />}
       {isServed && card.value && (
         <>
-          <CardSections card={card.value} />
+          <CardSections card={card.value} isOwn={remote === undefined} />
           <ToolsPanel agentId={id} />
-          {about.value?.caller.isOperator === true && <CheckPanel agentId={id} />}
-          <RawCardPanel agentId={id} />
+          {canCheck() && <CheckPanel agentId={id} />}
+          <RawCardPanel agent={agent} />
         </>
       )}
     </div>
   );
+}
+
+function canCheck(): boolean {
+  const { caller, features } = about.value ?? {};
+  return caller?.isOperator === true && features?.check === true;
 }
 
 /** Enables or disables an agent, if this visitor may. */

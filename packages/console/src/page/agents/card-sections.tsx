@@ -5,8 +5,14 @@ import { useResource } from "../server/resource.ts";
 import { ask } from "../server/session.ts";
 import { type CardView, type SkillView, readCard } from "./card-view.ts";
 
+interface CardProps {
+  readonly card: RawCard;
+  /** Whether this server has written the card, and so has the keys that verify it. */
+  readonly isOwn: boolean;
+}
+
 /** A card as its reader wants it: what the agent can do first, how to call it after that. */
-export function CardSections({ card }: { readonly card: RawCard }) {
+export function CardSections({ card, isOwn }: CardProps) {
   const view = readCard(card);
   return (
     <>
@@ -21,7 +27,7 @@ export function CardSections({ card }: { readonly card: RawCard }) {
         </section>
         <section class="card agent-section" aria-label="Card">
           <h2>Card</h2>
-          <Facts view={view} card={card} />
+          <Facts view={view} card={card} isOwn={isOwn} />
         </section>
       </div>
       <Interfaces {...view} />
@@ -59,7 +65,7 @@ function Badges({ names }: { readonly names: readonly string[] }) {
   );
 }
 
-function Facts({ view, card }: { readonly view: CardView; readonly card: RawCard }) {
+function Facts({ view, card, isOwn }: CardProps & { readonly view: CardView }) {
   const { capabilities, inputModes, outputModes, security } = view;
   return (
     <dl class="agent-facts">
@@ -70,7 +76,8 @@ function Facts({ view, card }: { readonly view: CardView; readonly card: RawCard
       <Fact name="Provider">{view.provider}</Fact>
       <Fact name="Documentation">{view.documentationUrl}</Fact>
       <Fact name="Signature">
-        <Signature card={card} count={view.signatures} />
+        {view.signatures === 0 && "Not signed"}
+        {view.signatures > 0 && (isOwn ? <Signature card={card} /> : "Signed")}
       </Fact>
     </dl>
   );
@@ -86,9 +93,8 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
   );
 }
 
-function Signature({ card, count }: { readonly card: RawCard; readonly count: number }) {
+function Signature({ card }: { readonly card: RawCard }) {
   const verdict = useResource(async () => {
-    if (count === 0) return "Not signed";
     const { keys } = await ask<{ readonly keys: readonly CardPublicKey[] }>(
       "/.well-known/jwks.json",
     );

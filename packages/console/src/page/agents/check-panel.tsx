@@ -5,8 +5,8 @@ import { Icon } from "../kit/icon.tsx";
 import { Problem } from "../kit/notices.tsx";
 import {
   type CheckProgress,
+  type CheckReport,
   type CheckSection,
-  type Checked,
   type ProbeResult,
   runCheck,
 } from "./check-run.ts";
@@ -14,7 +14,7 @@ import {
 /** What the panel shows: nothing yet, a check that runs, its report, or why there is none. */
 interface CheckState {
   readonly progress?: CheckProgress | "starting";
-  readonly checked?: Checked;
+  readonly report?: CheckReport;
   readonly problem?: Error;
 }
 
@@ -23,19 +23,16 @@ export function CheckPanel({ agentId }: { readonly agentId: string }) {
   const [state, setState] = useState<CheckState>({});
   const abort = useRef<AbortController>(null);
   useEffect(() => () => abort.current?.abort(), [agentId]);
-  const start = (cardOnly: boolean): void => {
+  const start = (...only: readonly string[]): void => {
     abort.current = new AbortController();
     const { signal } = abort.current;
     setState({ progress: "starting" });
-    runCheck(
-      { agent: agentId, cardOnly },
-      { signal, onProgress: (progress) => setState({ progress }) },
-    )
-      .then((checked) => setState({ checked }))
+    runCheck({ agent: agentId, only }, { signal, onProgress: (progress) => setState({ progress }) })
+      .then((report) => setState({ report }))
       .catch((problem: Error) => setState(signal.aborted ? {} : { problem }));
   };
-  const { progress, checked, problem } = state;
-  const status = progress ? "running" : checked ? "ready" : problem ? "error" : "idle";
+  const { progress, report, problem } = state;
+  const status = progress ? "running" : report ? "ready" : problem ? "error" : "idle";
   return (
     <section class="card agent-section" aria-label="Conformance" data-check={status}>
       <div class="agent-check-head">
@@ -46,10 +43,10 @@ export function CheckPanel({ agentId }: { readonly agentId: string }) {
           </button>
         ) : (
           <>
-            <button type="button" class="button" onClick={() => start(true)}>
+            <button type="button" class="button" onClick={() => start("card")}>
               Check the card
             </button>
-            <button type="button" class="button" onClick={() => start(false)}>
+            <button type="button" class="button" onClick={() => start()}>
               Check everything
             </button>
           </>
@@ -61,7 +58,7 @@ export function CheckPanel({ agentId }: { readonly agentId: string }) {
       </p>
       {progress && <Progress progress={progress} />}
       {problem && <Problem problem={problem} />}
-      {checked && <Report {...checked} />}
+      {report && <Report {...report} />}
     </section>
   );
 }
@@ -79,8 +76,8 @@ function Progress({ progress }: { readonly progress: CheckProgress | "starting" 
   );
 }
 
-function Report({ report, junit }: Checked) {
-  const { passed, failed, skipped } = report.counts;
+function Report({ counts, sections, junit }: CheckReport) {
+  const { passed, failed, skipped } = counts;
   return (
     <div class="agent-report">
       <p role="status">
@@ -96,7 +93,7 @@ function Report({ report, junit }: Checked) {
           <Icon name="download" size={16} /> Save as JUnit
         </button>
       </p>
-      {report.sections.map((section, place) => (
+      {sections.map((section, place) => (
         <Section key={place} {...section} />
       ))}
     </div>

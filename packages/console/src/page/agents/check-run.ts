@@ -1,4 +1,3 @@
-import type { SseEvent } from "@convoke/protocol";
 import { readEvents } from "../server/event-source.ts";
 import { request } from "../server/session.ts";
 
@@ -31,33 +30,41 @@ export interface CheckSection {
   readonly results: readonly ProbeResult[];
 }
 
+/** What a check has found. */
 export interface CheckReport {
-  readonly url: string;
   readonly sections: readonly CheckSection[];
   readonly counts: CheckSection["counts"];
+  /** The same as JUnit XML. */
+  readonly junit: string;
 }
 
-/** What a check has found, and the same as JUnit XML. */
-export interface Checked {
-  readonly report: CheckReport;
-  readonly junit: string;
+interface CheckOptions {
+  readonly agent: string;
+  /** Which probes to run; empty for all. */
+  readonly only: readonly string[];
+}
+
+interface CheckObserver {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: CheckProgress) => void;
 }
 
 /** Checks an agent with the conformance kit of the server. */
 export async function runCheck(
-  options: { readonly agent: string; readonly cardOnly: boolean },
-  {
-    signal,
-    onProgress,
-  }: { readonly signal: AbortSignal; readonly onProgress: (progress: CheckProgress) => void },
-): Promise<Checked> {
+  options: CheckOptions,
+  { signal, onProgress }: CheckObserver,
+): Promise<CheckReport> {
   const response = await request("/convoke/check", { method: "POST", body: options, signal });
-  let checked: Checked | undefined;
-  await readEvents(response, ({ event, data }: SseEvent) => {
+  let report: CheckReport | undefined;
+  await readEvents(response, ({ event, data }) => {
     if (event === "probe") onProgress(JSON.parse(data) as CheckProgress);
-    if (event === "report") checked = JSON.parse(data) as Checked;
-    if (event === "problem") throw new Error((JSON.parse(data) as { message: string }).message);
+    if (event === "report") report = JSON.parse(data) as CheckReport;
+    if (event === "error") throw new Error(problemIn(data));
   });
-  if (checked === undefined) throw new Error("The check ended before it was complete.");
-  return checked;
+  if (report === undefined) throw new Error("The check ended before it was complete.");
+  return report;
+}
+
+function problemIn(data: string): string {
+  return (JSON.parse(data) as { readonly error: { readonly message: string } }).error.message;
 }

@@ -62,7 +62,7 @@ function listAgents({ engine, agent: root }: App, { basePath }: HttpRequest): re
   });
 }
 
-/** Adds what operators can change, and the agents that could not be loaded. */
+/** Adds what operators can change, where remote agents are, and the agents that could not be loaded. */
 function withOperatorFields(app: App, request: HttpRequest): readonly object[] {
   const managed = new Map(
     app
@@ -73,7 +73,8 @@ function withOperatorFields(app: App, request: HttpRequest): readonly object[] {
   const served = listAgents(app, request).map((agent) => {
     const facts = managed.get(agent.id);
     managed.delete(agent.id);
-    return { ...facts, running: app.engine.agents.get(agent.id)?.running, ...agent };
+    const { running, definition } = app.engine.agents.get(agent.id) ?? {};
+    return { ...facts, running, remote: definition?.remote, ...agent };
   });
   const others = Array.from(managed.values(), (agent) => ({ ...agent, isHere: false }));
   return [...served, ...others];
