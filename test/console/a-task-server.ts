@@ -7,6 +7,7 @@ import {
   type Message,
   type Task,
   type TaskState,
+  applyEvent,
   isTerminal,
   openApprovals,
 } from "@convoke/protocol";
@@ -22,11 +23,14 @@ import { calls } from "../loop/scripts.ts";
 export class TaskServer {
   readonly #backend: Backend = createMemoryBackend();
   #server: Server | undefined;
+  #counted = 0;
+  #changed = Promise.withResolvers<void>();
 
   async start(): Promise<void> {
     const port = await keptPort();
     const scout = defineAgent({ name: "Scout", description: "Looks.", run: look });
-    this.#server = await serve([planner(`http://127.0.0.1:${port}/agents/scout`), scout], {
+    const boss = planner(`http://127.0.0.1:${port}/agents/scout`);
+    this.#server = await serve([boss, scout, this.#counter()], {
       port,
       host: "127.0.0.1",
       readApi: true,
@@ -44,6 +48,34 @@ export class TaskServer {
     await this.#server?.close();
   }
 
+  /** An agent that says a number, and the next one each time `count` is called. */
+  #counter() {
+    const isTurnOf = async (number: number): Promise<void> => {
+      while (this.#counted < number) await this.#changed.promise;
+    };
+    return defineAgent({
+      name: "Counter",
+      description: "Counts.",
+      run: async function* () {
+        for (const [place, number] of ["one ", "two ", "three"].entries()) {
+          yield number;
+          await isTurnOf(place + 1);
+        }
+      },
+    });
+  }
+
+  count(): void {
+    this.#counted++;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  /** Sends a message to the counter, and does not wait for its end. */
+  startCounting(): Promise<Task> {
+    return this.send(aMessage("Count"), { path: "agents/counter", blocking: false });
+  }
+
   /** A task of the planner, which has asked its sub-agent, and has an approval answered. */
   async plan(text: string): Promise<Task> {
     const asked = await this.send(aMessage(text));
@@ -56,9 +88,10 @@ export class TaskServer {
     return this.#ended(asked.id);
   }
 
-  async send(message: Message): Promise<Task> {
-    const body = { jsonrpc: "2.0", id: 1, method: "message/send", params: { message } };
-    const answer = await fetch(this.url, {
+  async send(message: Message, { path = "", blocking = true } = {}): Promise<Task> {
+    const params = { message, configuration: { blocking } };
+    const body = { jsonrpc: "2.0", id: 1, method: "message/send", params };
+    const answer = await fetch(this.url + path, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -74,13 +107,18 @@ export class TaskServer {
     }
   }
 
-  /** Stores a log as if an agent had written it. All of its events are committed at one time. */
+  /**
+   * Stores a log as if an agent had written it, with the snapshot that a server writes at the end.
+   * All of its events are committed at one time.
+   */
   async store(taskId: string, events: readonly AgentEvent[], state: TaskState): Promise<void> {
     const contextId = `context-of-${taskId}`;
     const now = Date.now();
     const { caller } = await this.json<{ readonly caller: { readonly owner: string } }>("about");
+    const task = events.reduce<Task | undefined>(applyEvent, undefined);
     await this.#backend.commit({
       taskId,
+      snapshot: { seq: events.length, json: JSON.stringify(task) },
       create: {
         owner: caller.owner,
         contextId,
@@ -94,6 +132,12 @@ export class TaskServer {
       statusAt: now,
       listed: true,
     });
+  }
+
+  /** Shortens the log of an ended task, as a server does after a day. */
+  async compact(taskId: string): Promise<void> {
+    const { head, snapshot } = (await this.#backend.tasks.get(taskId))!;
+    await this.#backend.retention.compact(taskId, snapshot!, [2, head]);
   }
 
   /** An answer of the read API. */

@@ -25,7 +25,10 @@ const EVENTS = Number(process.env["CONVOKE_CONSOLE_EVENTS"] ?? 50_000);
 const visit = needsBrowser();
 const server = new TaskServer();
 
-beforeAll(() => server.start());
+beforeAll(async () => {
+  await server.start();
+  await server.store("crashed", crashLog("crashed"), "completed");
+});
 
 afterAll(() => server.close());
 
@@ -58,14 +61,18 @@ async function standsAt(page: Page, seq: number): Promise<void> {
   await ready(page);
 }
 
-/** What "Export, task as JSON" saves. */
-async function exportedTask(page: Page): Promise<unknown> {
+/** The path of the file that an entry of the export menu saves. */
+async function saved(page: Page, entry: string): Promise<string> {
   await page.getByRole("button", { name: "Export" }).click();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByText("Task as JSON").click(),
+    page.getByText(entry).click(),
   ]);
-  return JSON.parse(await readFile(await download.path(), "utf8"));
+  return download.path();
+}
+
+async function exportedTask(page: Page): Promise<unknown> {
+  return JSON.parse(await readFile(await saved(page, "Task as JSON"), "utf8"));
 }
 
 describe("the page of a task", { timeout: WITHIN_MS }, () => {
@@ -95,6 +102,28 @@ describe("the page of a task", { timeout: WITHIN_MS }, () => {
     expect(complaints).toEqual([]);
   });
 
+  test("follows a task that works, unless the playhead is elsewhere", async () => {
+    const { id } = await server.startCounting();
+    const { page, complaints } = await visit(`${server.url}console/tasks/${id}`);
+    const story = page.locator(".story");
+    await expect.poll(() => story.innerText(), WAIT).toContain("one");
+
+    server.count();
+    await expect.poll(() => story.innerText(), WAIT).toContain("one two");
+    await page.locator("input[type=range]").fill("1");
+    await standsAt(page, 1);
+    server.count();
+    await expect
+      .poll(() => page.locator(".playhead-position").innerText(), WAIT)
+      .toMatch(/of [5-9]/);
+    expect(await page.locator(".task-page").getAttribute("data-seq")).toBe("1");
+    await page.getByRole("button", { name: "Now" }).click();
+    server.count();
+    await page.locator(".task-page[data-task-state=completed]").waitFor();
+    expect(await story.innerText()).toContain("one two three");
+    expect(complaints).toEqual([]);
+  });
+
   test("tells who decided an approval, leads to the sub-agent's task and back up the tree", async () => {
     const { id } = await server.plan("Plan my month");
     const { page, complaints } = await visit(`${server.url}console/tasks/${id}`);
@@ -115,7 +144,6 @@ describe("the page of a task", { timeout: WITHIN_MS }, () => {
   });
 
   test("shows that the process ended in the middle of a tool, and that nobody knows what came of it", async () => {
-    await server.store("crashed", crashLog("crashed"), "completed");
     const { page, complaints } = await visit(`${server.url}console/tasks/crashed`);
     await ready(page);
 
@@ -129,6 +157,36 @@ describe("the page of a task", { timeout: WITHIN_MS }, () => {
       expect.stringContaining("a-model the model is overloaded"),
       expect.stringContaining("pay the process ended before it did"),
     ]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("saves a log as a file, and shows it again from the file without asking the server", async () => {
+    const { page, complaints } = await visit(`${server.url}console/tasks/crashed`);
+    await ready(page);
+    const story = await page.locator(".story").innerText();
+    const file = await saved(page, "Log as JSON Lines");
+
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await ready(page);
+    const reads: string[] = [];
+    page.on("request", (request) => reads.push(request.url()));
+    await page.getByLabel("Open a log file").setInputFiles(file);
+    await standsAt(page, crashLog("crashed").length);
+    expect(await page.locator(".story").innerText()).toBe(story);
+    await page.keyboard.press("[");
+    await standsAt(page, crashLog("crashed").length - 1);
+    expect(reads.filter((url) => url.includes("/log"))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("says that a log was shortened, and shows its end", async () => {
+    await server.store("shortened", crashLog("shortened"), "completed");
+    await server.compact("shortened");
+    const { page, complaints } = await visit(`${server.url}console/tasks/shortened`);
+    await ready(page);
+
+    expect(await page.locator(".notice").innerText()).toContain("was shortened");
+    expect(await page.locator(".task-facts").innerText()).toContain("Completed");
     expect(complaints).toEqual([]);
   });
 

@@ -12,14 +12,18 @@ interface LongTextProps {
   readonly text: string;
   /** How many characters are shown at first. */
   readonly limit?: number;
+  /** Whether the end of a text that is shown in part is shown, too. */
+  readonly hasEnd?: boolean;
   readonly class?: string;
 }
 
 /** Untrusted text of any length, as it was written, with its invisible characters marked. */
-export function LongText({ text, limit = SHOWN, class: name = "" }: LongTextProps) {
+export function LongText({ text, limit = SHOWN, hasEnd, class: name = "" }: LongTextProps) {
   const [length, setLength] = useState(limit);
   const isWhole = text.length <= length;
   const shown = isWhole ? text : text.slice(0, length).toWellFormed();
+  const end =
+    isWhole || hasEnd !== true ? "" : text.slice(Math.max(length, text.length - limit / 4));
   return (
     <span class={`long-text ${name}`}>
       {visibleText(shown)}
@@ -30,6 +34,7 @@ export function LongText({ text, limit = SHOWN, class: name = "" }: LongTextProp
             {text.length <= length + STEP ? "Show all" : "Show more"} ({formatCount(text.length)}{" "}
             characters)
           </button>
+          {end !== "" && ` … ${visibleText(end.toWellFormed())}`}
         </>
       )}
     </span>

@@ -60,6 +60,20 @@ export class TaskLog {
     this.taskId = taskId;
   }
 
+  /** Shows a log that was read from a file. Nothing of it is on the server. */
+  show(entries: readonly LoggedEvent[], facts: LogFacts, task: Task | undefined): void {
+    const { events } = this;
+    events.isWhole = facts.compacted !== true;
+    events.head = facts.head;
+    for (const [number, page] of Map.groupBy(entries, ({ seq }) => pageOf(seq))) {
+      const last = Math.min(facts.head, startOf(number + 1));
+      events.setPage(number, { events: page, last, isJoined: false });
+    }
+    if (!events.isWhole && task) events.setTask(facts.head, task);
+    this.facts.value = facts;
+    this.status.value = "ready";
+  }
+
   /** Loads both ends, then the rest, and follows the log until `close`. */
   async open(): Promise<void> {
     try {
@@ -106,7 +120,7 @@ export class TaskLog {
     }
   }
 
-  /** All lines of the log as the server has them, page by page. */
+  /** All lines of the log as the server has them, page by page. A file has them already. */
   async *lines(): AsyncGenerator<readonly LogLine[], void> {
     for (let after: number | undefined = 0; after !== undefined;) {
       const answer: LogAnswer = await this.#read(after, PAGE_LENGTH, false);

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { download } from "../kit/download.ts";
 import { Icon } from "../kit/icon.tsx";
 import { Problem } from "../kit/notices.tsx";
+import { FILE_ID } from "../server/log-file.ts";
 import { encodeTask } from "../server/task-log.ts";
 import type { LensProps } from "./lens.ts";
 import { tellStory } from "./story.ts";
@@ -10,7 +11,7 @@ import { toMarkdown } from "./transcript.ts";
 /** Saves the task at the playhead, its whole log, or its story. */
 export function ExportMenu({ log, task, entries }: LensProps) {
   const [problem, setProblem] = useState<Error>();
-  const name = `task-${log.taskId.slice(0, 8)}`;
+  const name = `task-${task.id.slice(0, 8)}`;
   const save = (make: () => Promise<Blob>, extension: string): void => {
     setProblem(undefined);
     make().then((content) => download(`${name}.${extension}`, content), setProblem);
@@ -20,7 +21,9 @@ export function ExportMenu({ log, task, entries }: LensProps) {
       text: "Task as JSON",
       save: () => save(async () => jsonBlob(encodeTask(task)), "json"),
     },
-    { text: "Log as JSON Lines", save: () => save(() => logBlob(log), "jsonl") },
+    ...(log.taskId === FILE_ID
+      ? []
+      : [{ text: "Log as JSON Lines", save: () => save(() => logBlob(log), "jsonl") }]),
     {
       text: "Story as Markdown",
       save: () =>

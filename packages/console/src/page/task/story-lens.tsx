@@ -9,6 +9,7 @@ import { STATE_NAMES, StateBadge } from "../kit/state-badge.tsx";
 import { formatCount, formatDuration } from "../kit/time.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import { type TreeNode, hasPage, readTree } from "../server/call-tree.ts";
+import { FILE_ID } from "../server/log-file.ts";
 import { useResource } from "../server/resource.ts";
 import type { LensProps } from "./lens.ts";
 import { type Fields, fieldsOf, textField } from "./notes.ts";
@@ -74,8 +75,9 @@ type CalledTasks = ReadonlyMap<string, TreeNode>;
 /** What is known about the tasks of sub-agents now. */
 function useCalledTasks(taskId: string, items: readonly StoryItem[]): CalledTasks {
   const count = items.filter((item) => item.kind === "tool" && item.child).length;
+  const isAsked = count > 0 && taskId !== FILE_ID;
   const tree = useResource(
-    async (signal) => (count === 0 ? [] : (await readTree(taskId, signal)).nodes),
+    async (signal) => (isAsked ? (await readTree(taskId, signal)).nodes : []),
     [taskId, count],
   );
   return new Map((tree.value ?? []).map((node) => [node.taskId, node]));
@@ -167,7 +169,7 @@ function Said({ item }: { readonly item: SaidItem }) {
       {item.name !== undefined && <p class="story-title">{visibleText(item.name)}</p>}
       {text !== "" && (
         <p class="prose">
-          <LongText text={text} />
+          <LongText text={text} hasEnd />
         </p>
       )}
       <Parts parts={item.parts} />

@@ -10,6 +10,7 @@ import { Ago, formatCost, formatCount, formatDuration } from "../kit/time.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import { about } from "../server/about.ts";
 import { cancelTask } from "../server/cancel-task.ts";
+import { FILE_ID } from "../server/log-file.ts";
 import { ExportMenu } from "./export-menu.tsx";
 import type { LensProps } from "./lens.ts";
 import { type Fields, type LogEntry, fieldsOf, isGap, numberField, timeOf } from "./notes.ts";
@@ -18,13 +19,14 @@ import { type Fields, type LogEntry, fieldsOf, isGap, numberField, timeOf } from
 export function TaskHead(props: LensProps) {
   const { log, task, entries, isNow } = props;
   const agent = log.facts.value?.agent ?? "";
+  const canCancel = isNow && !isTerminal(task.status.state) && log.taskId !== FILE_ID;
   return (
     <header class="task-head">
       <div class="page-head">
         <h1 class="task-title">{titleOf(task)}</h1>
         <div class="task-actions">
           <ExportMenu {...props} />
-          {isNow && !isTerminal(task.status.state) && <CancelButton log={log} agent={agent} />}
+          {canCancel && <CancelButton log={log} agent={agent} />}
         </div>
       </div>
       <div class="task-facts small">

@@ -1,10 +1,11 @@
 import type { ComponentType } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Loading, Problem } from "../kit/notices.tsx";
+import { Empty, Loading, Problem } from "../kit/notices.tsx";
 import { Tabs } from "../kit/tabs.tsx";
-import { navigate } from "../navigation/navigate.tsx";
+import { Link, navigate } from "../navigation/navigate.tsx";
 import { LENSES, type Lens, type Route } from "../navigation/route.ts";
 import { about } from "../server/about.ts";
+import { FILE_ID, openedFile } from "../server/log-file.ts";
 import { signIns } from "../server/session.ts";
 import { TaskLog } from "../server/task-log.ts";
 import type { LensProps } from "./lens.ts";
@@ -38,6 +39,15 @@ export function TaskPage({ route }: { readonly route: TaskRoute }) {
     return (
       <div class="page" data-status="error">
         <Problem problem={log.problem.value} />
+      </div>
+    );
+  }
+  if (log === undefined && route.taskId === FILE_ID) {
+    return (
+      <div class="page" data-status="error">
+        <Empty title="The file is no longer open">
+          <Link to={{ page: "tasks", filters: {} }}>Open it again from the list of tasks</Link>
+        </Empty>
       </div>
     );
   }
@@ -89,8 +99,9 @@ function LoadedTask({ log, lens, at, go }: LoadedTaskProps) {
       {problem && <Problem problem={problem} />}
       {isCompacted && (
         <p class="notice">
-          This log was shortened some time after the task ended. Only the changes of its status and
-          its end are left.
+          {log.taskId === FILE_ID
+            ? "This file does not have all events of the task, so only its end can be shown."
+            : "This log was shortened some time after the task ended. Only the changes of its status and its end are left."}
         </p>
       )}
       <Tabs label="Lenses" panelId="lens" selected={lens} tabs={lensTabs(log.taskId, at)} />
@@ -109,7 +120,8 @@ function LoadedTask({ log, lens, at, go }: LoadedTaskProps) {
 }
 
 function lensTabs(taskId: string, at: number | undefined) {
-  return LENSES.map((id) => ({
+  const isFile = taskId === FILE_ID;
+  return LENSES.filter((id) => !isFile || (id !== "tree" && id !== "pushes")).map((id) => ({
     id,
     name: LENS_VIEWS[id].name,
     to: { page: "task", taskId, lens: id, at } as const,
@@ -122,12 +134,13 @@ function useTaskLog(taskId: string): TaskLog | undefined {
   // What can be read depends on who reads.
   const isKnown = about.value !== undefined;
   useEffect(() => {
-    if (!isKnown) return undefined;
+    if (!isKnown || taskId === FILE_ID) return undefined;
     const opened = new TaskLog(taskId);
     setLog(opened);
     void opened.open();
     return () => opened.close();
   }, [taskId, isKnown, signIns.value]);
+  if (taskId === FILE_ID) return openedFile.value;
   return log?.taskId === taskId ? log : undefined;
 }
 

@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
 import { Empty, Loading, Problem } from "../kit/notices.tsx";
+import { navigate } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
 import { about } from "../server/about.ts";
 import { cancelTask } from "../server/cancel-task.ts";
+import { FILE_ID, openLogFile } from "../server/log-file.ts";
 import type { TaskRow } from "../server/task-list.ts";
 import { useLiveTasks } from "./live-tasks.ts";
 import { SavedViews } from "./saved-views.tsx";
@@ -26,6 +28,7 @@ export function TasksPage({ route: { filters } }: { readonly route: TasksRoute }
     <div class="page tasks-page" data-status={tasks.status}>
       <div class="page-head">
         <h1>Tasks</h1>
+        <OpenFile />
         <SavedViews filters={filters} />
       </div>
       <TaskFilters filters={filters} />
@@ -55,6 +58,36 @@ export function TasksPage({ route: { filters } }: { readonly route: TasksRoute }
         </button>
       )}
     </div>
+  );
+}
+
+/** Shows a log that was exported, from this server or another. */
+function OpenFile() {
+  const [problem, setProblem] = useState<Error>();
+  const open = async (event: Event): Promise<void> => {
+    const input = event.currentTarget as HTMLInputElement;
+    const [file] = input.files ?? [];
+    if (file === undefined) return;
+    try {
+      openLogFile(await file.text());
+      navigate({ page: "task", taskId: FILE_ID, lens: "story" });
+    } catch (failure) {
+      setProblem(failure as Error);
+    }
+  };
+  return (
+    <>
+      <label class="button file-button">
+        Open a log file
+        <input
+          type="file"
+          class="visually-hidden"
+          accept=".jsonl,application/jsonl"
+          onChange={(event) => void open(event)}
+        />
+      </label>
+      {problem && <Problem problem={problem} />}
+    </>
   );
 }
 
