@@ -29,6 +29,8 @@ const PATHS = {
   plus: "M12 5v14M5 12h14",
   refresh: "M20 11a8 8 0 0 0-14.5-4L4 9M4 4v5h5M4 13a8 8 0 0 0 14.5 4l1.5-2M20 20v-5h-5",
   external: "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
+  tool: "M14 6a4 4 0 0 0-5 5l-6 6 3 3 6-6a4 4 0 0 0 5-5l-3 3-3-3z",
+  file: "M6 3h8l5 5v13H6zM14 3v5h5",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
 } as const;
 

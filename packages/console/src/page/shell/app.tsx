@@ -11,6 +11,7 @@ import { Link, route } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
 import { PushesPage } from "../pushes/pushes-page.tsx";
 import { about, loadAbout } from "../server/about.ts";
+import { openApprovals, watchApprovals } from "../server/approvals.ts";
 import { connection, followFeed } from "../server/feed.ts";
 import { useResource } from "../server/resource.ts";
 import { isSignedIn, signIns, signOut } from "../server/session.ts";
@@ -61,6 +62,15 @@ export function App() {
     void followFeed(abort.signal).catch(() => (connection.value = "lost"));
     return () => abort.abort();
   }, [signIns.value]);
+  useEffect(() => {
+    const abort = new AbortController();
+    if (about.value !== undefined) watchApprovals(abort.signal);
+    return () => abort.abort();
+  }, [about.value]);
+  const waiting = openApprovals.value?.length ?? 0;
+  useEffect(() => {
+    document.title = waiting === 0 ? "Convoke" : `(${waiting}) Convoke`;
+  }, [waiting]);
   return (
     <div class="frame" data-page={route.value.page} data-connection={connection.value}>
       <a class="skip" href="#content">
@@ -97,6 +107,18 @@ function CurrentPage() {
   return <Page route={shown} />;
 }
 
+/** How many approvals wait. */
+function WaitingCount() {
+  const count = openApprovals.value?.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <span class="badge waiting-count">
+      {count}
+      <span class="visually-hidden"> waiting</span>
+    </span>
+  );
+}
+
 /** Pages that belong to a section, although they have addresses of their own. */
 const PARENTS: { readonly [Page in Route["page"]]?: Route["page"] } = { task: "tasks" };
 
@@ -115,6 +137,7 @@ function Navigation() {
               <Link to={to} class="section" aria-current={to.page === current ? "page" : undefined}>
                 <Icon name={icon} />
                 <span class="section-name">{name}</span>
+                {to.page === "approvals" && <WaitingCount />}
               </Link>
             </li>
           ))}

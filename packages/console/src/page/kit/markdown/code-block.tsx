@@ -19,7 +19,7 @@ export function CodeBlock({ code, language = "" }: CodeBlockProps) {
     <figure class="code-block">
       <figcaption class="code-block-head">
         <span>{language || "text"}</span>
-        <CopyButton text={code} />
+        <CopyButton text={code} label="Copy the code" />
       </figcaption>
       <pre tabIndex={0} role="region" aria-label={`Code, ${language || "text"}`}>
         <code>{pieces === undefined ? <VisibleText text={code} /> : pieces.map(toElement)}</code>

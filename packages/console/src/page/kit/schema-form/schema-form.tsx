@@ -1,6 +1,6 @@
 import { isObject } from "@convoke/protocol/internal";
 import { useId, useState } from "preact/hooks";
-import { Tabs } from "../tabs.tsx";
+import { Segmented } from "../segmented.tsx";
 import { VisibleText } from "../visible-text.tsx";
 import { type FieldProblem, type SchemaField, findProblems, initialValue } from "./schema-field.ts";
 
@@ -26,8 +26,8 @@ export function SchemaForm(props: SchemaFormProps) {
     setProblems(found);
     if (found.length === 0 && "value" in parsed) onSubmit(parsed.value);
   };
-  const choose = (tab: string): void => {
-    if (tab === "JSON") setJson(JSON.stringify(value ?? null, undefined, 2));
+  const choose = (name: string): void => {
+    if (name === "JSON") setJson(JSON.stringify(value ?? null, undefined, 2));
     else {
       const parsed = json === undefined ? { value } : parseJson(json);
       if ("problem" in parsed) return setProblems([parsed.problem]);
@@ -38,7 +38,7 @@ export function SchemaForm(props: SchemaFormProps) {
   };
   return (
     <form class="schema-form" onSubmit={submit} noValidate>
-      <Tabs
+      <Segmented
         label="How to fill it in"
         names={["Form", "JSON"]}
         selected={json === undefined ? "Form" : "JSON"}

@@ -1,4 +1,4 @@
-interface TabsProps {
+interface SegmentedProps {
   readonly label: string;
   readonly names: readonly string[];
   readonly selected: string;
@@ -6,14 +6,14 @@ interface TabsProps {
 }
 
 /** A row of buttons of which one is chosen. */
-export function Tabs({ label, names, selected, onSelect }: TabsProps) {
+export function Segmented({ label, names, selected, onSelect }: SegmentedProps) {
   return (
-    <div class="tabs" role="group" aria-label={label}>
+    <div class="segmented" role="group" aria-label={label}>
       {names.map((name) => (
         <button
           key={name}
           type="button"
-          class="tab"
+          class="segment"
           aria-pressed={name === selected}
           onClick={() => name !== selected && onSelect(name)}
         >
