@@ -1,5 +1,5 @@
 import { createMemoryBackend } from "@convoke/engine/memory";
-import { mount } from "@convoke/server";
+import { type MountOptions, mount } from "@convoke/server";
 import { defineAgent } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
@@ -39,7 +39,15 @@ test("an agent in an app has a read API only if the app switches it on", async (
   expect(text).toContain("there is no task x");
 });
 
-async function mounted(options: { readonly readApi?: boolean }) {
+test("a server that measures nothing has no metrics here, either, and one in an app no check", async () => {
+  const { app } = await mounted({ readApi: true, metrics: false });
+  const status = (path: string, method = "GET"): Promise<number> =>
+    statusOf(app.fetch(new Request(`http://localhost/convoke/${path}`, { method })));
+
+  expect([await status("metrics"), await status("check", "POST")]).toEqual([404, 404]);
+});
+
+async function mounted(options: Partial<MountOptions>) {
   const agent = defineAgent({ name: "Guest", description: "Is mounted.", run: async () => "done" });
   const app = await mount(agent, {
     logger: memoryLogger(),
@@ -50,7 +58,7 @@ async function mounted(options: { readonly readApi?: boolean }) {
   const answer = (path: string): Promise<Response> =>
     app.fetch(new Request(`http://localhost/convoke/${path}`));
   const statuses = await Promise.all(PATHS.map((path) => statusOf(answer(path))));
-  return { statuses, text: await (await answer("tasks/x/log")).text() };
+  return { app, statuses, text: await (await answer("tasks/x/log")).text() };
 }
 
 async function statusOf(answering: Promise<Response>): Promise<number> {

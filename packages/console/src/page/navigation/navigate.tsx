@@ -39,6 +39,11 @@ interface LinkProps {
   readonly title?: string | undefined;
   readonly "aria-label"?: string | undefined;
   readonly "aria-current"?: "page" | "true" | undefined;
+  readonly "aria-selected"?: boolean;
+  readonly "aria-controls"?: string;
+  readonly id?: string;
+  readonly role?: "tab";
+  readonly tabIndex?: number;
   readonly children?: ComponentChildren;
 }
 

@@ -32,9 +32,11 @@ export interface TaskFilters {
   readonly agent?: string | undefined;
   readonly contextId?: string | undefined;
   readonly idPrefix?: string | undefined;
+  /** "*" for the tasks of all owners. Absent for the visitor's own. */
+  readonly owner?: string | undefined;
 }
 
-const FILTERS = ["status", "agent", "contextId", "idPrefix"] as const;
+const FILTERS = ["status", "agent", "contextId", "idPrefix", "owner"] as const;
 
 /** Reads an address below `/console`, such as "/tasks/0198…/timeline?at=58". */
 export function parseRoute(address: string): Route {

@@ -1,5 +1,6 @@
 import type { TaskState } from "@convoke/protocol";
 import type { TaskFilters } from "../navigation/route.ts";
+import { findAgent } from "./about.ts";
 import { ask } from "./session.ts";
 
 /** A task in a list. */
@@ -31,14 +32,16 @@ export interface TaskPage {
   readonly nextPageToken?: string;
 }
 
-/** Lists tasks of all agents, the most recently changed first. */
+/** Lists tasks of one agent or of all, the most recently changed first. */
 export function listTasks(
   { agent, ...filters }: TaskFilters,
   page: { readonly size?: number; readonly token?: string | undefined } = {},
+  signal?: AbortSignal,
 ): Promise<TaskPage> {
-  const query = new URLSearchParams({ agent: agent ?? "*" });
+  const query = new URLSearchParams(agent === undefined ? { agent: "*" } : {});
   for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
   if (page.size !== undefined) query.set("pageSize", String(page.size));
   if (page.token !== undefined) query.set("pageToken", page.token);
-  return ask(`/convoke/tasks?${query}`);
+  const path = agent === undefined ? "" : (findAgent(agent)?.path ?? `/agents/${agent}`);
+  return ask(`${path}/convoke/tasks?${query}`, { signal });
 }

@@ -7,6 +7,7 @@ import { Empty, Problem } from "../kit/notices.tsx";
 import { Link, route } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
 import { about, loadAbout } from "../server/about.ts";
+import { openApprovals, watchApprovals } from "../server/approvals.ts";
 import { connection, followFeed } from "../server/feed.ts";
 import { useResource } from "../server/resource.ts";
 import { signIns } from "../server/session.ts";
@@ -54,6 +55,11 @@ export function App() {
   };
   useShortcuts(actions);
   useAnnouncedPage();
+  useEffect(() => {
+    const abort = new AbortController();
+    if (about.value !== undefined) watchApprovals(abort.signal);
+    return () => abort.abort();
+  }, [about.value]);
   return (
     <div class="frame" data-page={route.value.page} data-connection={connection.value}>
       <a class="skip" href="#content">
@@ -79,10 +85,12 @@ export function App() {
   );
 }
 
-/** Gives each page its title, and moves the focus from the navigation to the page it led to. */
+/** Gives each page its title, with the number of approvals that wait, and moves the focus from the navigation to the page it led to. */
 function useAnnouncedPage(): void {
   const { page } = route.value;
-  const title = titleOf(route.value, about.value?.agents ?? []);
+  const waiting = openApprovals.value?.length ?? 0;
+  const count = waiting === 0 ? "" : `(${waiting}) `;
+  const title = count + titleOf(route.value, about.value?.agents ?? []);
   useEffect(() => {
     document.title = title;
   }, [title]);

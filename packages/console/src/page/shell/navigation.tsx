@@ -1,6 +1,7 @@
 import { Icon } from "../kit/icon.tsx";
 import { Link, route } from "../navigation/navigate.tsx";
 import { about } from "../server/about.ts";
+import { openApprovals } from "../server/approvals.ts";
 import { type ConnectionState, connection } from "../server/feed.ts";
 import { isSignedIn, signOut } from "../server/session.ts";
 import { SECTIONS, type Section, isCurrent } from "./sections.ts";
@@ -49,7 +50,20 @@ function SectionLink(section: Section) {
     >
       <Icon name={icon} />
       <span class="section-name">{name}</span>
+      {to.page === "approvals" && <WaitingCount />}
     </Link>
+  );
+}
+
+/** How many approvals wait. */
+function WaitingCount() {
+  const count = openApprovals.value?.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <span class="badge waiting-count">
+      {count}
+      <span class="visually-hidden"> waiting</span>
+    </span>
   );
 }
 

@@ -1,0 +1,24 @@
+import { useEffect, useRef } from "preact/hooks";
+
+/** Calls back when a single key is pressed, unless someone is typing. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const action = latest.current[event.key];
+      if (action === undefined || event.defaultPrevented || isTyping(event)) return;
+      event.preventDefault();
+      action();
+    };
+    globalThis.addEventListener("keydown", press);
+    return () => globalThis.removeEventListener("keydown", press);
+  }, []);
+}
+
+function isTyping({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  if (ctrlKey || metaKey || altKey) return true;
+  if (!(target instanceof HTMLElement)) return false;
+  const isField = /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+  return target.isContentEditable || (isField && (target as HTMLInputElement).type !== "range");
+}

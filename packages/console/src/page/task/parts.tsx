@@ -1,0 +1,57 @@
+import type { A2APart } from "@convoke/protocol";
+import { Icon } from "../kit/icon.tsx";
+import { JsonTree } from "../kit/json-tree.tsx";
+import { LongText, visibleText } from "../kit/long-text.tsx";
+import { download } from "../kit/download.ts";
+
+/** The parts of a message or an artifact, as text. */
+export function Parts({ parts }: { readonly parts: readonly A2APart[] }) {
+  return (
+    <>
+      {parts.map((part, place) => (
+        <Part key={place} part={part} />
+      ))}
+    </>
+  );
+}
+
+function Part({ part }: { readonly part: A2APart }) {
+  switch (part.kind) {
+    case "text":
+      return (
+        <p class="prose">
+          <LongText text={part.text} />
+        </p>
+      );
+    case "data":
+      return <JsonTree value={part.data} openLevels={2} />;
+    case "file":
+      return <FilePart part={part} />;
+    default:
+      return part satisfies never;
+  }
+}
+
+function FilePart({ part: { file } }: { readonly part: Extract<A2APart, { kind: "file" }> }) {
+  const name = visibleText(file.name ?? "file");
+  const type = file.mimeType === undefined ? "" : ` (${visibleText(file.mimeType)})`;
+  const { bytes } = file;
+  if (bytes === undefined) {
+    return (
+      <p class="file-part">
+        <Icon name="link" size={14} /> {name}
+        {type} at <code>{visibleText(file.uri ?? "")}</code>
+      </p>
+    );
+  }
+  const save = (): void => {
+    const content = Uint8Array.from(atob(bytes), (character) => character.charCodeAt(0));
+    download(file.name ?? "file", new Blob([content]));
+  };
+  return (
+    <button type="button" class="button file-part" onClick={save}>
+      <Icon name="download" size={14} /> {name}
+      {type}
+    </button>
+  );
+}
