@@ -14,11 +14,14 @@ interface LongTextProps {
   readonly limit?: number;
   /** Whether the end of a text that is shown in part is shown, too. */
   readonly hasEnd?: boolean;
+  /** How the visible part is written. Default: invisible characters are marked. */
+  readonly write?: (text: string) => string;
   readonly class?: string;
 }
 
 /** Untrusted text of any length, as it was written, with its invisible characters marked. */
-export function LongText({ text, limit = SHOWN, hasEnd, class: name = "" }: LongTextProps) {
+export function LongText(props: LongTextProps) {
+  const { text, limit = SHOWN, hasEnd, write = visibleText, class: name = "" } = props;
   const [length, setLength] = useState(limit);
   const isWhole = text.length <= length;
   const shown = isWhole ? text : text.slice(0, length).toWellFormed();
@@ -26,7 +29,7 @@ export function LongText({ text, limit = SHOWN, hasEnd, class: name = "" }: Long
     isWhole || hasEnd !== true ? "" : text.slice(Math.max(length, text.length - limit / 4));
   return (
     <span class={`long-text ${name}`}>
-      {visibleText(shown)}
+      {write(shown)}
       {!isWhole && (
         <>
           …{" "}
@@ -34,7 +37,7 @@ export function LongText({ text, limit = SHOWN, hasEnd, class: name = "" }: Long
             {text.length <= length + STEP ? "Show all" : "Show more"} ({formatCount(text.length)}{" "}
             characters)
           </button>
-          {end !== "" && ` … ${visibleText(end.toWellFormed())}`}
+          {end !== "" && ` … ${write(end.toWellFormed())}`}
         </>
       )}
     </span>
@@ -51,6 +54,21 @@ export function visibleText(text: string): string {
   return Array.from(lines, (character) =>
     printable(character) === "" ? mark(character) : character,
   ).join("");
+}
+
+/** The same on one line of at most `longest` characters. */
+export function visibleLine(text: string, longest: number): string {
+  const line = text
+    .slice(0, longest * 4)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  const shown = line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;
+  return visibleText(shown);
+}
+
+/** An id by its ends: the ids of tasks begin with the time, so those of one minute begin alike. */
+export function shortId(id: string): string {
+  return visibleText(id.length <= 13 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`);
 }
 
 function mark(character: string): string {

@@ -2,17 +2,14 @@ import type { A2APart } from "@convoke/protocol";
 import { Icon } from "../kit/icon.tsx";
 import { JsonTree } from "../kit/json-tree.tsx";
 import { LongText, visibleText } from "../kit/long-text.tsx";
+import { SomeOf } from "../kit/some-of.tsx";
 import { download } from "../kit/download.ts";
+
+const SHOWN = 50;
 
 /** The parts of a message or an artifact, as text. */
 export function Parts({ parts }: { readonly parts: readonly A2APart[] }) {
-  return (
-    <>
-      {parts.map((part, place) => (
-        <Part key={place} part={part} />
-      ))}
-    </>
-  );
+  return <SomeOf items={parts} limit={SHOWN} render={(part) => <Part part={part} />} />;
 }
 
 function Part({ part }: { readonly part: A2APart }) {
