@@ -95,7 +95,9 @@ describe("the output of a loop", () => {
   verifies("R48", "has internal events with the documented fields", async () => {
     const events = await eventsOf(
       new AgentLoop({
-        model: scriptedModel([[calls("echo", {}, "good"), calls("broken", {}, "bad")], "Done."]),
+        model: scriptedModel([[calls("echo", {}, "good"), calls("broken", {}, "bad")], "Done."], {
+          price: { inputPerMillion: 1, outputPerMillion: 1 },
+        }),
         tools: [
           echoTool(),
           echoTool({
@@ -112,9 +114,16 @@ describe("the output of a loop", () => {
     const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const notes = (kind: string): readonly AgentEvent[] =>
       events.filter((event) => event.kind === kind);
+    const count = expect.any(Number);
+    const asked = { taskId, attempt: 1, estimatedTokens: count, tools: ["echo", "broken"] };
     expect(notes("internal:llm-call")).toMatchObject([
-      { taskId, iteration: 1, timestamp },
-      { taskId, iteration: 2, timestamp },
+      { ...asked, iteration: 1, entries: 1, timestamp },
+      { ...asked, iteration: 2, entries: 3, timestamp },
+    ]);
+    const answered = { taskId, attempt: 1, firstMs: count, durationMs: count, costUsd: count };
+    expect(notes("internal:llm-result")).toMatchObject([
+      { ...answered, iteration: 1, finish: "tool-calls", timestamp },
+      { ...answered, iteration: 2, finish: "stop", timestamp },
     ]);
     expect(notes("internal:tool-start")).toMatchObject([
       { taskId, toolName: "echo", toolCallId: "good", timestamp },

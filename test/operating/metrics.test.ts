@@ -149,12 +149,18 @@ test("calls of a model are counted with their tokens and cost", async () => {
   const metrics = await metricsOf(server.url);
 
   const calls = (outcome: string): number | undefined =>
-    metrics.get(`convoke_model_calls_total{model="${model.id}",outcome="${outcome}"}`);
+    metrics.get(
+      `convoke_model_calls_total{agent="Thinker",model="${model.id}",outcome="${outcome}"}`,
+    );
   expect([calls("ok"), calls("unreachable")]).toEqual([1, 1]);
   expect(
-    metrics.get(`convoke_model_tokens_total{model="${model.id}",direction="output"}`),
+    metrics.get(
+      `convoke_model_tokens_total{agent="Thinker",model="${model.id}",direction="output"}`,
+    ),
   ).toBeGreaterThan(0);
-  expect(metrics.get(`convoke_model_cost_usd_total{model="${model.id}"}`)).toBeGreaterThan(0);
+  expect(
+    metrics.get(`convoke_model_cost_usd_total{agent="Thinker",model="${model.id}"}`),
+  ).toBeGreaterThan(0);
 });
 
 test("push deliveries, what waits for delivery, and refused receivers are counted", async () => {

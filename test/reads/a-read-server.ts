@@ -59,6 +59,17 @@ export class ReadServer {
     return { status: answer.status, ...((await answer.json()) as object) } as T;
   }
 
+  /** A request that changes something, and the status code and JSON of its answer. */
+  async change(token: string, method: "POST" | "DELETE", path: string, body: object = {}) {
+    const answer = await fetch(this.url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(method === "POST" && { body: JSON.stringify(body) }),
+    });
+    const json = (await answer.json()) as Readonly<Record<string, unknown>>;
+    return { code: answer.status, ...json };
+  }
+
   /** A page of a log. Without events if the request was rejected. */
   async log(token: string, taskId: string, query = ""): Promise<LogAnswer> {
     const answer = await this.json<Omit<LogAnswer, "events">>(token, `tasks/${taskId}/log${query}`);
@@ -84,8 +95,8 @@ export class ReadServer {
   }
 
   /** Starts a task, which then waits for an approval. */
-  start(token: string, text = "Delete it."): Promise<Task> {
-    return this.#send(token, aMessage(text));
+  start(token: string, text = "Delete it.", contextId?: string): Promise<Task> {
+    return this.#send(token, aMessage(text, contextId === undefined ? {} : { contextId }));
   }
 
   /** Approves the call, and waits until the task has ended. */
@@ -94,13 +105,9 @@ export class ReadServer {
   }
 
   async #send(token: string, message: object): Promise<Task> {
-    const answer = await fetch(this.url, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "message/send", params: { message } }),
-    });
-    const { result } = (await answer.json()) as { readonly result: Task };
-    return result;
+    const request = { jsonrpc: "2.0", id: 1, method: "message/send", params: { message } };
+    const answer = await this.change(token, "POST", "", request);
+    return (answer as unknown as { readonly result: Task }).result;
   }
 }
 

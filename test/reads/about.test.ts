@@ -69,6 +69,7 @@ test("every caller learns which agents the server has, where they are, and what 
   ]);
   expect(features).toEqual({
     agents: true,
+    check: true,
     metrics: true,
     push: false,
     registry: false,

@@ -1,11 +1,22 @@
 import { createMemoryBackend } from "@convoke/engine/memory";
-import { mount } from "@convoke/server";
+import { type MountOptions, mount } from "@convoke/server";
 import { defineAgent } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { useReadServer } from "./a-read-server.ts";
 
-const PATHS = ["about", "feed", "tasks/x/log", "tasks/x/tree", "tasks/x?at=1"];
+const PATHS = [
+  "about",
+  "feed",
+  "metrics",
+  "tasks/x/log",
+  "tasks/x/tree",
+  "tasks/x?at=1",
+  "pushes:test",
+  "grants",
+  "grants/x",
+  "check",
+];
 
 describe("a server that listens on other addresses", () => {
   const server = useReadServer({ host: "0.0.0.0" });
@@ -24,11 +35,19 @@ test("an agent in an app has a read API only if the app switches it on", async (
   const { statuses: on, text } = await mounted({ readApi: true });
 
   expect(off).toEqual(PATHS.map(() => 404));
-  expect(on).toEqual([200, 200, 404, 404, 404]);
+  expect(on).toEqual([200, 200, 200, 404, 404, 404, 405, 200, 405, 405]);
   expect(text).toContain("there is no task x");
 });
 
-async function mounted(options: { readonly readApi?: boolean }) {
+test("a server that measures nothing has no metrics here, either, and one in an app no check", async () => {
+  const { app } = await mounted({ readApi: true, metrics: false });
+  const status = (path: string, method = "GET"): Promise<number> =>
+    statusOf(app.fetch(new Request(`http://localhost/convoke/${path}`, { method })));
+
+  expect([await status("metrics"), await status("check", "POST")]).toEqual([404, 404]);
+});
+
+async function mounted(options: Partial<MountOptions>) {
   const agent = defineAgent({ name: "Guest", description: "Is mounted.", run: async () => "done" });
   const app = await mount(agent, {
     logger: memoryLogger(),
@@ -39,7 +58,7 @@ async function mounted(options: { readonly readApi?: boolean }) {
   const answer = (path: string): Promise<Response> =>
     app.fetch(new Request(`http://localhost/convoke/${path}`));
   const statuses = await Promise.all(PATHS.map((path) => statusOf(answer(path))));
-  return { statuses, text: await (await answer("tasks/x/log")).text() };
+  return { app, statuses, text: await (await answer("tasks/x/log")).text() };
 }
 
 async function statusOf(answering: Promise<Response>): Promise<number> {

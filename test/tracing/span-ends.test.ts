@@ -10,7 +10,7 @@ import {
 } from "convoke";
 import { userMessage } from "@convoke/protocol";
 import { scriptedModel } from "@convoke/runtime/testing";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { calls } from "../loop/scripts.ts";
 import { verifies } from "../verifies.ts";
@@ -235,4 +235,18 @@ describe("a span ends", () => {
     });
     expect(traced.receiver.text).not.toContain("hunter2");
   });
+});
+
+test("the route of a request outside A2A has no id in it", async () => {
+  const { url } = await served(defineAgent({ ...WORKER, run: async () => "done" }));
+
+  const traceId = await traced.asCaller("read", async (trace) => {
+    const headers = { traceparent: `00-${trace.traceId}-${trace.spanId}-01` };
+    await (await fetch(new URL("/convoke/tasks/some-task/log", url), { headers })).text();
+    return trace.traceId;
+  });
+  const name = "GET /convoke/tasks/{id}/log";
+  const spans = await traced.spans(traceId, [name]);
+
+  expect(named(spans, name).attributes["http.route"]).toBe("/convoke/tasks/{id}/log");
 });

@@ -141,6 +141,7 @@ const TYPES = [
   "ToolContext",
   "ToolDefinition",
   "ToolEvent",
+  "ToolGrant",
   "ToolTrace",
   "TracingOptions",
   "Usage",

@@ -25,6 +25,7 @@ export {
   type Task,
   type TaskState,
   type TaskStatus,
+  type ToolGrant,
   type TracingOptions,
   agentMessage,
   textPart,

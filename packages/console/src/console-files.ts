@@ -14,7 +14,7 @@ export interface ConsoleFile {
 export interface ConsoleFiles {
   /** The page, for a server that is mounted at a path such as "/agent"; empty for the root. */
   page(basePath: string): Promise<ConsoleFile>;
-  /** A file that the page loads, such as "main-1a2b3c.js". Its name changes with its content. */
+  /** A file that the page loads, such as "main-1a2b3c4d.js". */
   asset(name: string): Promise<ConsoleFile | undefined>;
 }
 

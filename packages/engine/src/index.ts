@@ -23,8 +23,10 @@ export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
 export { type OtherAgentTasks, type RecoveryReport, recover } from "./lifecycle/recover.ts";
 export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
+export { MetricsHistory, type MetricsSample } from "./metrics/metrics-history.ts";
 export { MetricsRegistry } from "./metrics/metrics-registry.ts";
 export { collectProcessMetrics } from "./metrics/process-metrics.ts";
+export type { DeliveryAttempt } from "./push/delivery-attempts.ts";
 export { type PushOptions, PushService } from "./push/push-service.ts";
 export { readTarget } from "./push/notification.ts";
 export { type AgentKey, agentKey } from "./task/agent-key.ts";

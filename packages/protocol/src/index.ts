@@ -95,11 +95,14 @@ export {
   type Agent,
   AgentChanged,
   type AgentEnvironment,
+  type AgentGrants,
   type AgentTool,
   type TracingOptions,
   type Caller,
   type LocalAgent,
+  type RemoteSource,
   ServerStopping,
+  type ToolGrant,
   type Turn,
 } from "./model/agent.ts";
 export {

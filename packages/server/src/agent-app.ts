@@ -36,6 +36,8 @@ export interface Origin {
     | "readApi"
     | "console"
     | "metricsText"
+    | "metricsHistory"
+    | "check"
     | "isOperator"
     | "onLimit"
     | "registry"

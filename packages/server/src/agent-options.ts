@@ -13,6 +13,7 @@ import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convo
 import type { AgentManager } from "./bindings/agent-manager.ts";
 import type { ConsoleFiles } from "./bindings/console/handle.ts";
 import type { Interceptor } from "./bindings/interceptors.ts";
+import type { CheckServer } from "./bindings/server-check.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
 import type { AuthorizationOptions } from "./guard/authorize.ts";
@@ -78,20 +79,28 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   /**
    * Serves metrics in the text format of Prometheus at `/metrics`, to callers that authentication
    * accepts. Default: only if the server listens on loopback, because metrics show how the server is
-   * used. If they are off, nothing is measured.
+   * used. If they are off, nothing is measured, unless the read API is on and this is left out.
    */
   readonly metrics?: boolean;
   /**
    * Serves the read API: what the server is (`/convoke/about`), the log of a task with the notes of
    * its agent (`/convoke/tasks/{id}/log`), a task as it was at an event (`?at=`), the tasks that other
-   * agents do for it (`/convoke/tasks/{id}/tree`), and a feed of changes (`/convoke/feed`). Callers
-   * see their own tasks; notes and the tasks of others are for operators. Default: only if the server
+   * agents do for it (`/convoke/tasks/{id}/tree`), a feed of changes (`/convoke/feed`), and the
+   * metrics of the last hour (`/convoke/metrics`). Callers see their own tasks; notes, metrics and
+   * the tasks of others are for operators. Default: only if the server
    * listens on loopback, because a log holds everything that was said and done. If it is off, these
    * paths are 404.
    */
   readonly readApi?: boolean;
   /** The files of the web console, which is served at `/console`. Default: there is none. */
   readonly console?: ConsoleFiles;
+  /**
+   * Checks how well an agent of this server conforms to A2A, when an operator asks for it with
+   * `POST /convoke/check`. It is called with the address of the server and the credentials of the
+   * operator. Default: there is no check, and the path is 404. `serve` of the package `convoke` has
+   * one. A server inside an app does not know its address and has none.
+   */
+  readonly check?: CheckServer;
   /**
    * Creates what changes the agents for operators, when the agents are served. Default: they can only
    * be changed by code, and `/convoke/agents` is 404.

@@ -18,12 +18,13 @@ import { Cors } from "./http/cors.ts";
 import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
 import { Registry, type RegistryOptions, resolveRegistryOptions } from "./registry/registry.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
-import type { ServerAddress } from "./http/address.ts";
+import { type ServerAddress, toUrl } from "./http/address.ts";
 import {
   Agents,
   type Backend,
   type Limits,
   MemoryRegistryStore,
+  MetricsHistory,
   MetricsRegistry,
   type RecoveryReport,
   type RateStore,
@@ -69,6 +70,8 @@ export class Host {
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
   readonly #place: HostPlace;
+  /** Whether the read API is on. */
+  readonly #servesReads: boolean;
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
   /** Absent if there is no registry. */
@@ -114,7 +117,8 @@ export class Host {
         "agentApi lets callers change the agents, and every caller is accepted here: set auth, token or authenticate, or leave agentApi out",
       );
     }
-    const isMeasured = options.metrics ?? place.isLocal;
+    this.#servesReads = options.readApi ?? place.isLocal;
+    const isMeasured = options.metrics ?? (place.isLocal || this.#servesReads);
     this.#metrics = isMeasured ? new MetricsRegistry() : undefined;
     this.handler = {
       basePath: place.basePath,
@@ -244,7 +248,6 @@ export class Host {
     const { logger } = this.#options;
     const options = { ...this.#options, ...(address && { address }) };
     const authentication = this.#authentication;
-    const metrics = this.#metrics;
     return {
       options,
       authentication,
@@ -267,14 +270,38 @@ export class Host {
           trustProxy: options.trustProxy === true,
         }),
         inboundRate: new InboundRate(options.inbound ?? {}, { logger, store: rates }),
-        readApi: options.readApi ?? this.#place.isLocal,
+        readApi: this.#servesReads,
         console: options.console,
-        metricsText: metrics && (() => metrics.text()),
+        ...this.#metricsParts(running),
+        check: options.check &&
+          address && { run: options.check, url: options.publicUrl ?? toUrl(address) },
         isOperator,
         onLimit: this.handler.onLimit,
         registry: this.#registry,
       },
     };
+  }
+
+  /** How metrics are read: as text, and the last hour through the read API. */
+  #metricsParts({
+    engine,
+    push,
+  }: RunningEngine): Pick<Origin["parts"], "metricsText" | "metricsHistory"> {
+    const metrics = this.#metrics;
+    const isServed = this.#options.metrics ?? this.#place.isLocal;
+    const metricsText = metrics && isServed ? () => metrics.text() : undefined;
+    if (metrics === undefined || !this.#servesReads)
+      return { metricsText, metricsHistory: undefined };
+    const metricsHistory = new MetricsHistory(metrics, () => ({
+      running: engine.running,
+      unfinished: engine.openTasks.total,
+      streams: engine.openStreams.total,
+      pushPending: push?.backlog().pending ?? 0,
+      memoryBytes: process.memoryUsage.rss(),
+    }));
+    metricsHistory.start();
+    engine.closing.addEventListener("abort", () => metricsHistory.stop(), { once: true });
+    return { metricsText, metricsHistory };
   }
 
   /** Servers that share their tasks also share their limits, unless the options name another store. */

@@ -1,16 +1,15 @@
 import { type CoderOptions, coder } from "@convoke/coder";
 import type { Agent } from "@convoke/protocol";
 import { ModelError } from "@convoke/runtime";
-import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { CHAT_ENVIRONMENT, talk } from "../chat/talk.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { type ConvokeConfig, StartError, findConfig, loadConfig } from "../host/config.ts";
 import { stateAt } from "./chat.ts";
 import { startServer, stopOnSignal } from "../host/run-server.ts";
 import type { AgentServer } from "../host/serve-agent.ts";
+import { stateFolder } from "../host/state-folder.ts";
 import { readSettings } from "../host/settings.ts";
 import {
   type Command,
@@ -138,7 +137,9 @@ export async function openCoder(context: CommandContext, use: CoderUse): Promise
   const { io } = context;
   const config = await readConfig(context);
   const workspace = readWorkspace(context, config);
-  const data = context.text("data") ?? (io.env["CONVOKE_DATA"] || dataFolder(workspace, io.env));
+  // Outside the workspace, where the tools of the agent cannot change it.
+  const data =
+    context.text("data") ?? (io.env["CONVOKE_DATA"] || stateFolder("code", workspace, io.env));
   return { agent: makeCoder(context, { ...use, workspace, config }), workspace, data, config };
 }
 
@@ -175,14 +176,6 @@ async function readConfig(context: CommandContext): Promise<ConvokeConfig> {
 function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return !way.startsWith("..") && !isAbsolute(way);
-}
-
-/** Outside the workspace, where the tools of the agent cannot change it. */
-function dataFolder(workspace: string, env: CommandContext["io"]["env"]): string {
-  const { XDG_STATE_HOME: state = "", HOME: home = homedir() } = env;
-  const base = isAbsolute(state) ? state : join(home, ".local", "state");
-  const name = createHash("sha256").update(workspace).digest("hex").slice(0, 16);
-  return join(base, "convoke", "code", name);
 }
 
 function makeCoder(

@@ -8,6 +8,7 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["init", async () => (await import("./init.ts")).initCommand],
   ["serve", async () => (await import("./serve.ts")).serveCommand],
   ["dev", async () => (await import("./dev.ts")).devCommand],
+  ["console", async () => (await import("./console.ts")).consoleCommand],
   ["code", async () => (await import("./code.ts")).codeCommand],
   ["agents", async () => (await import("./agents.ts")).agentsCommand],
   ["card", async () => (await import("./card.ts")).cardCommand],

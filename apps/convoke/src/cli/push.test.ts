@@ -190,6 +190,18 @@ describe("on other servers", () => {
     expect(await runCli(["push", "list", other.url])).toEqual({ code: 3, stdout: "", stderr });
   });
 
+  test("all pages of a list are read", async () => {
+    const other = await startFakeAgent({
+      pages: {
+        "/convoke/pushes?state=dead": () => json({ pushes: [{ id: "a" }], nextPageToken: "t" }),
+        "/convoke/pushes?state=dead&pageToken=t": () =>
+          json({ pushes: [{ id: "b" }], nextPageToken: "" }),
+      },
+    });
+
+    expect(await pushesOf(other.url, "dead")).toEqual([{ id: "a" }, { id: "b" }]);
+  });
+
   test("an unreachable one is exit code 3, with the reason", async () => {
     const other = await startFakeAgent({});
     await other.close();

@@ -288,10 +288,15 @@ export async function listPushes(
   state: string,
 ): Promise<readonly PushReport[]> {
   const path = "/convoke/pushes";
-  const query = { state, ...readOwner(context) };
-  const { pushes } = await askServer(context, { path, query, about: ABOUT });
-  if (Array.isArray(pushes)) return pushes as readonly PushReport[];
-  throw unreadable("has no list of pushes");
+  const all: PushReport[] = [];
+  for (let page = {}; ;) {
+    const query = { state, ...readOwner(context), ...page };
+    const { pushes, nextPageToken } = await askServer(context, { path, query, about: ABOUT });
+    if (!Array.isArray(pushes)) throw unreadable("has no list of pushes");
+    all.push(...(pushes as readonly PushReport[]));
+    if (typeof nextPageToken !== "string" || nextPageToken === "") return all;
+    page = { pageToken: nextPageToken };
+  }
 }
 
 /** Retries failed deliveries. Returns the number of configs. */

@@ -24,7 +24,8 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_RATE_LIMIT: "Requests of each caller, for example write=100/min,login=off",
   CONVOKE_METRICS: "1 to serve /metrics, 0 not to (1 on loopback)",
   CONVOKE_CONSOLE: "1 to serve the web console, 0 not to (1 on loopback)",
-  CONVOKE_READ_API: "1 to serve logs of tasks and the feed, 0 not to (1 on loopback)",
+  CONVOKE_READ_API:
+    "1 to serve the read API: logs of tasks, the feed and more; 0 not to (1 on loopback)",
   CONVOKE_AGENT_API: "1 to let operators list and change the agents, 0 not to (1 on loopback)",
   CONVOKE_KEEP_DAYS: "Days to keep a finished task (30)",
   CONVOKE_KEEP_TASKS: "Number of finished tasks to keep (100000, or 1000 in memory)",

@@ -10,7 +10,7 @@ import { storedSignIn } from "../credentials/stored-sign-in.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 
 /** The kinds of credentials that the command line supports. */
-type CommandAuth = Exclude<Auth, { readonly token: unknown }>;
+export type CommandAuth = Exclude<Auth, { readonly token: unknown }>;
 
 /**
  * The credentials of the caller: those of the flags, else those stored for the origin, else those
@@ -166,7 +166,15 @@ export async function toRequestParts(
 export async function readAuthHeaders(
   context: CommandContext,
 ): Promise<Readonly<Record<string, string>>> {
-  const { headers, query } = await toRequestParts(await readAuth(context), readUrl(context));
+  return authHeaders(await readAuth(context), readUrl(context));
+}
+
+/** The same for credentials that have been read already. */
+export async function authHeaders(
+  auth: CommandAuth | undefined,
+  url: string,
+): Promise<Readonly<Record<string, string>>> {
+  const { headers, query } = await toRequestParts(auth, url);
   if (Object.keys(query).length > 0) {
     throw new UsageError("An --api-key in the query is not supported here; send it as a header.");
   }

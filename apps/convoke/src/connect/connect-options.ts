@@ -3,13 +3,15 @@ import { type BindingName, type ConnectOptions, type RemoteAgent, connect } from
 import { createEgress } from "@convoke/egress";
 import type { CardPublicKey } from "@convoke/protocol";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
-import { readAuth } from "./auth.ts";
+import { type CommandAuth, readAuth } from "./auth.ts";
 import { listField } from "../terminal/json-fields.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { readUrl } from "./agent-options.ts";
 
 /** The connect options of the command line. May prompt for a password. */
-export async function connectOptions(context: CommandContext): Promise<ConnectOptions> {
+export async function connectOptions(
+  context: CommandContext,
+): Promise<ConnectOptions & { readonly auth: CommandAuth | undefined }> {
   const { text, flag, io } = context;
   const version = text("a2a-version");
   if (version !== undefined && version !== "0.3" && version !== "1.0") {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AgentCatalog } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
-import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
+import { type AgentServer, type ServeAgentOptions, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadConfig } from "./config.ts";
 import { addressWarning, readDatabaseLines } from "./database-lines.ts";
@@ -154,7 +154,9 @@ interface Start {
   readonly agent: Agent | readonly Agent[];
   /** The catalogue of several agents. */
   readonly catalog?: AgentCatalog | undefined;
-  readonly settings: ServeSettings & ServerConfig & { readonly reusePort?: boolean };
+  readonly settings: ServeSettings &
+    ServerConfig &
+    Pick<ServeAgentOptions, "check"> & { readonly reusePort?: boolean };
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }

@@ -10,7 +10,7 @@ import { StartError } from "./config.ts";
 /** What a user gave on the command line, for hints that can be copied. */
 export interface ServeFlags {
   /** The command that serves, for hints. Default `serve`. */
-  readonly command?: "serve" | "dev" | "code";
+  readonly command?: "serve" | "dev" | "code" | "console";
   /** The files and folders of the agents. */
   readonly files?: readonly string[];
   /** The command lines of programs that are agents. */

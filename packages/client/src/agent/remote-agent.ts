@@ -15,6 +15,7 @@ import {
   type PushTarget,
   type RawCard,
   RemoteError,
+  type RemoteSource,
   type RequestContext,
   type SendMessageRequest,
   type Task,
@@ -133,6 +134,12 @@ export class RemoteAgent implements Agent {
   /** Starts or continues a conversation of several turns in one context. */
   conversation(options: ConversationOptions = {}): Conversation {
     return new Conversation(this.#connection, options);
+  }
+
+  /** Where the agent is, for the operators of a server that serves it. */
+  get remote(): RemoteSource {
+    const { url, version, binding, card } = this;
+    return { url, version, binding, card };
   }
 
   /** What the card says, for a server that serves this agent. */

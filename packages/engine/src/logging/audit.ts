@@ -12,6 +12,12 @@ export type AuditEvent =
   | "approval.answered"
   /** Deliveries of push notifications that were given up were resumed. */
   | "push.replayed"
+  /** A test notification was sent. */
+  | "push.tested"
+  /** A tool that was approved for always needs approvals again. */
+  | "grant.removed"
+  /** An operator checks an agent of the server. */
+  | "check.started"
   /** The operator has ended a task. */
   | "task.ended"
   /** An operator has changed the agents of the server. */

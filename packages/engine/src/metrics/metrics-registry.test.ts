@@ -4,9 +4,9 @@ import { MetricsRegistry } from "./metrics-registry.ts";
 test("label values are escaped", () => {
   const metrics = new MetricsRegistry();
 
-  metrics.count("modelCost", ['a"b\\c\nd'], 0.5);
+  metrics.count("limited", ['a"b\\c\nd'], 0.5);
 
-  expect(metrics.text()).toContain('convoke_model_cost_usd_total{model="a\\"b\\\\c\\nd"} 0.5\n');
+  expect(metrics.text()).toContain('convoke_limits_reached_total{limit="a\\"b\\\\c\\nd"} 0.5\n');
 });
 
 test("buckets are cumulative and end with all values", () => {
@@ -31,11 +31,11 @@ test("buckets are cumulative and end with all values", () => {
 test("label values beyond the limit are counted together", () => {
   const metrics = new MetricsRegistry();
 
-  for (let index = 0; index < 10_000; index++) metrics.count("modelCost", [`model-${index}`]);
+  for (let index = 0; index < 10_000; index++) metrics.count("limited", [`limit-${index}`]);
 
-  const lines = metrics.text().match(/^convoke_model_cost_usd_total.*$/gm) ?? [];
+  const lines = metrics.text().match(/^convoke_limits_reached_total.*$/gm) ?? [];
   expect(lines).toHaveLength(501);
-  expect(lines.at(-1)).toBe('convoke_model_cost_usd_total{model="other"} 9500');
+  expect(lines.at(-1)).toBe('convoke_limits_reached_total{limit="other"} 9500');
 });
 
 test("a gauge is the sum of what its collectors add when it is read", () => {

@@ -6,7 +6,7 @@ const MAX_SERIES = 500;
 const OTHER = "other";
 
 /** What is known about one combination of label values. */
-interface Series {
+export interface Series {
   readonly labels: readonly string[];
   /** The value of a counter or gauge; the sum of a histogram. */
   value: number;
@@ -44,6 +44,11 @@ export class MetricsRegistry implements Metrics {
     return names.map((name) => this.#lines(name)).join("");
   }
 
+  /** The counters or histograms of a name as they are now. Gauges have values only while they are read. */
+  series(name: MetricName): Iterable<Readonly<Series>> {
+    return this.#series.get(name)?.values() ?? [];
+  }
+
   #readGauges(): void {
     for (const [name, series] of this.#series) if (METRICS[name].kind === "gauge") series.clear();
     for (const collector of this.#collectors) {
@@ -60,7 +65,7 @@ export class MetricsRegistry implements Metrics {
     if (found !== undefined) return found;
     const kept = all.size < MAX_SERIES ? labels : labels.map(() => OTHER);
     const key = kept.join("\n");
-    const series = all.get(key) ?? { labels: kept, value: 0, counts: [] };
+    const series = all.get(key) ?? { labels: kept, value: 0, counts: noCounts(name) };
     all.set(key, series);
     return series;
   }
@@ -79,6 +84,12 @@ export class MetricsRegistry implements Metrics {
     );
     return `# HELP ${title} ${help.replaceAll("\\", "\\\\")}\n# TYPE ${title} ${type}\n${samples.join("")}`;
   }
+}
+
+function noCounts(name: MetricName): number[] {
+  const definition = METRICS[name];
+  if (!("buckets" in definition)) return [];
+  return Array.from({ length: definition.buckets.length + 1 }, () => 0);
 }
 
 function histogramLines(name: MetricName, { labels, value, counts }: Series): readonly string[] {

@@ -15,6 +15,7 @@ import {
   readTarget,
   toDeliveredEvent,
 } from "./notification.ts";
+import { type DeliveryAttempt, describeAttempt } from "./delivery-attempts.ts";
 import type { DeliveryMemory } from "./delivery-memory.ts";
 
 const PAGE = 256;
@@ -35,6 +36,8 @@ export interface DeliveryWorkerOptions {
   readonly maxAgeMs: number;
   /** Called when everything was delivered and the task waits for an answer. */
   readonly onIdle: (worker: DeliveryWorker) => void;
+  /** Called after each attempt of this worker. */
+  readonly onAttempt: (attempt: DeliveryAttempt) => void;
   readonly onStop: (worker: DeliveryWorker) => void;
   readonly onDead: (record: PushRecord, problem: string) => void;
   readonly onError: (error: unknown) => void;
@@ -233,16 +236,19 @@ export class DeliveryWorker {
       now: engine.now(),
       secret,
     });
+    const trace = isTracing() ? await readTaskTrace(engine.backend, record.taskId) : undefined;
+    const at = Date.now();
     const outcome = await attemptDelivery({
       egress,
       url: this.#target.url,
       notification,
       eventKind: event.kind,
-      trace: isTracing() ? await readTaskTrace(engine.backend, record.taskId) : undefined,
+      trace,
       signal: this.#stopped.signal,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     engine.metrics.count("pushDeliveries", [outcome.kind]);
+    this.#options.onAttempt(describeAttempt(outcome, at, Date.now()));
     if (outcome.kind === "delivered") {
       // Its memory is released now, and recording may take long: the last event needs no task.
       this.#sent = { seq: entry.seq, snapshot: isLast(event) ? undefined : snapshot };

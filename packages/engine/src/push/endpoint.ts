@@ -11,14 +11,16 @@ import type { Notification } from "./notification.ts";
 
 /** The result of an attempt to deliver a notification. */
 export type Outcome =
-  | { readonly kind: "delivered" }
+  | { readonly kind: "delivered"; readonly status?: number }
   | FailedOutcome
   /** The receiver has unsubscribed: it answered 410. */
-  | { readonly kind: "gone"; readonly problem: string };
+  | { readonly kind: "gone"; readonly problem: string; readonly status?: number };
 
 interface FailedOutcome {
   readonly kind: "failed";
   readonly problem: string;
+  /** The HTTP status of the answer, if there was one. */
+  readonly status?: number;
   /** The problem for the log, if the caller must not know it all. */
   readonly detail?: string;
   readonly retryAfterMs?: number;
@@ -67,11 +69,13 @@ async function post(options: AttemptOptions): Promise<Outcome> {
   const { egress, url, notification, signal, timeoutMs = TIMEOUT_MS } = options;
   try {
     const { status, headers } = await egress.post(url, { ...notification, timeoutMs, signal });
-    if (status >= 200 && status < 300) return { kind: "delivered" };
-    if (status === 410) return { kind: "gone", problem: "the receiver answered 410 (gone)" };
+    if (status >= 200 && status < 300) return { kind: "delivered", status };
+    if (status === 410)
+      return { kind: "gone", status, problem: "the receiver answered 410 (gone)" };
     const retryAfterMs = parseRetryAfter(headers["retry-after"]);
     return {
       kind: "failed",
+      status,
       problem: `the receiver answered ${status}`,
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
@@ -111,6 +115,7 @@ export class Endpoint {
   #running = 0;
   #failures = 0;
   #pause: NodeJS.Timeout | undefined;
+  #nextAt: number | undefined;
 
   constructor(options: BackoffOptions) {
     this.#options = options;
@@ -119,6 +124,11 @@ export class Endpoint {
   /** Whether there is nothing to send and no failure to remember. */
   get isIdle(): boolean {
     return this.#running === 0 && this.#queue.length === 0 && this.#failures === 0;
+  }
+
+  /** When the next attempt is made while it fails, in milliseconds since the epoch. */
+  get nextAt(): number | undefined {
+    return this.#pause === undefined ? undefined : this.#nextAt;
   }
 
   /** Whether an attempt would start immediately. */
@@ -192,6 +202,7 @@ export class Endpoint {
       MAX_TIMER_MS,
     );
     clearTimeout(this.#pause);
+    this.#nextAt = Date.now() + wait;
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#next();

@@ -1,13 +1,21 @@
 import { type Egress, createEgress } from "@convoke/egress";
+import type { Task } from "@convoke/protocol";
 import type { Engine, PushRules } from "../run/engine.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { BackoffOptions } from "@convoke/protocol/internal";
-import { DEFAULT_BACKOFF, Endpoint } from "./endpoint.ts";
+import {
+  type DeliveryAttempt,
+  DeliveryAttempts,
+  configKey,
+  describeAttempt,
+} from "./delivery-attempts.ts";
+import { DEFAULT_BACKOFF, Endpoint, attemptDelivery } from "./endpoint.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { DeliveryMemory } from "./delivery-memory.ts";
 import type { PushPosition, PushRecord, Sharing } from "../log/backend.ts";
-import { readTarget } from "./notification.ts";
+import { createNotification, readTarget } from "./notification.ts";
+import { newId } from "../task/new-id.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const PAGE = 256;
@@ -54,6 +62,7 @@ export class PushService implements PushRules {
     onEvict: (worker) => worker.evict(),
   });
   readonly #memory = new DeliveryMemory();
+  readonly #attempts = new DeliveryAttempts();
   readonly #endpoints = new Map<string, Endpoint>();
   /** The endpoints that this process delivers to. Absent if no other process uses the storage. */
   #owned: ReadonlySet<string> | undefined;
@@ -69,11 +78,18 @@ export class PushService implements PushRules {
     this.#egress = createEgress({ allow: options.allow ?? [] });
     this.maxConfigs = options.maxConfigsPerTask ?? 10;
     this.#stopMeasuring = metrics.collect((add) => {
-      const since = [...this.#workers.values()].flatMap(({ pendingSince }) => pendingSince ?? []);
-      const oldest = since.reduce((least, time) => Math.min(least, time), Infinity);
-      add("pushPending", since.length);
-      add("pushOldestSeconds", Math.max(0, engine.now() - oldest) / 1000 || 0);
+      const { pending, oldestSeconds } = this.backlog();
+      add("pushPending", pending);
+      add("pushOldestSeconds", oldestSeconds);
     });
+  }
+
+  /** How many configs have notifications that are not delivered yet, and how long the oldest has waited. */
+  backlog(): { readonly pending: number; readonly oldestSeconds: number } {
+    const since = [...this.#workers.values()].flatMap(({ pendingSince }) => pendingSince ?? []);
+    const oldest = since.reduce((least, time) => Math.min(least, time), Infinity);
+    const oldestSeconds = Math.max(0, this.#engine.now() - oldest) / 1000 || 0;
+    return { pending: since.length, oldestSeconds };
   }
 
   /**
@@ -107,7 +123,7 @@ export class PushService implements PushRules {
         if (!this.#owned.has(endpointKey(worker.record))) worker.stop();
       }
       for await (const record of this.#activeConfigs()) {
-        const running = this.#workers.get(workerKey(record))?.record;
+        const running = this.#workers.get(configKey(record))?.record;
         if (running?.generation !== record.generation) this.changed(record);
       }
     } catch (error) {
@@ -127,7 +143,7 @@ export class PushService implements PushRules {
   }
 
   #deliver(record: PushRecord): void {
-    const key = workerKey(record);
+    const key = configKey(record);
     this.#workers.get(key)?.stop();
     const { secret, chunks = false, timeoutMs, maxAgeMs = DAY_MS } = this.#options;
     const worker = new DeliveryWorker({
@@ -140,6 +156,7 @@ export class PushService implements PushRules {
       chunks,
       ...(timeoutMs !== undefined && { timeoutMs }),
       maxAgeMs,
+      onAttempt: (attempt) => this.#attempts.add(record, attempt),
       onIdle: (idle) => this.#idle.keep(idle),
       onStop: (stopped) => {
         this.#idle.delete(stopped);
@@ -153,8 +170,48 @@ export class PushService implements PushRules {
     worker.start();
   }
 
+  /** The last attempts of this process for a config, oldest first, and when the next one is made. */
+  deliveryOf(record: PushRecord): Delivery {
+    const isActive = this.#workers.has(configKey(record));
+    const nextAt = isActive ? this.#endpoints.get(endpointKey(record))?.nextAt : undefined;
+    return { attempts: this.#attempts.get(record), ...(nextAt !== undefined && { nextAt }) };
+  }
+
+  /**
+   * Sends the current status of a task to the receiver of a config once, as an event of its own. It
+   * changes neither the progress of the config nor the pauses of its receiver.
+   */
+  async test(record: PushRecord, { task, signal }: TestFacts): Promise<DeliveryAttempt> {
+    const { secret, timeoutMs } = this.#options;
+    const { id: taskId, contextId, status } = task;
+    const event = { kind: "status-update", taskId, contextId, status, final: false } as const;
+    const at = Date.now();
+    const target = readTarget(record.config);
+    const metadata = { test: true };
+    const notification = createNotification({
+      target,
+      event: { ...event, metadata },
+      task: { ...task, metadata: { ...task.metadata, ...metadata } },
+      deliveryId: `test.${newId(at)}`,
+      now: at,
+      secret,
+    });
+    const outcome = await attemptDelivery({
+      egress: this.#egress,
+      url: target.url,
+      notification,
+      eventKind: event.kind,
+      signal,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
+    const attempt = describeAttempt(outcome, at, Date.now());
+    this.#attempts.add(record, attempt);
+    return attempt;
+  }
+
   deleted(taskId: string, id: string): void {
-    this.#workers.get(workerKey({ taskId, id }))?.stop();
+    this.#attempts.delete({ taskId, id });
+    this.#workers.get(configKey({ taskId, id }))?.stop();
   }
 
   /** Resumes deliveries that were given up. Resolves to false if the config was deleted or replaced. */
@@ -198,6 +255,18 @@ export class PushService implements PushRules {
   }
 }
 
+/** What is known about the deliveries for a config. */
+interface Delivery {
+  readonly attempts: readonly DeliveryAttempt[];
+  /** When the next attempt is made, in milliseconds since the epoch. Absent if it does not wait. */
+  readonly nextAt?: number;
+}
+
+interface TestFacts {
+  readonly task: Task;
+  readonly signal: AbortSignal;
+}
+
 /** How many endpoints are kept before idle ones are removed. */
 const MAX_ENDPOINTS = 1000;
 
@@ -211,9 +280,4 @@ const MAX_OWNED = 1_000_000;
 function endpointKey({ config }: Pick<PushRecord, "config">): string {
   const { origin, pathname } = new URL(readTarget(config).url);
   return origin + pathname;
-}
-
-/** Unique, because a task id contains no line break. */
-function workerKey({ taskId, id }: PushPosition): string {
-  return `${taskId}\n${id}`;
 }

@@ -7,6 +7,6 @@ export { didYouMean } from "./did-you-mean.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 export { type JsonObject, fieldIn, isObject, jsonOrText, snakeCase } from "./json.ts";
 export { isLoopbackHost } from "./loopback.ts";
-export { oneLine, printable, printableJson } from "./printable.ts";
+export { oneLine, printable, printableJson, splitHidden } from "./printable.ts";
 export { parseRetryAfter } from "./abort.ts";
 export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneLine, printable, printableJson } from "./printable.ts";
+import { oneLine, printable, printableJson, splitHidden } from "./printable.ts";
 
 describe.each([
   ["ESC", "\u001B"],
@@ -20,6 +20,10 @@ describe.each([
 
     expect(printable(text)).toBe("payload.exe");
     expect(oneLine(text).replaceAll(" ", "")).toBe("payload.exe");
+  });
+
+  test("is a piece of its own for a page that marks it", () => {
+    expect(splitHidden(`pay${character}load.exe`)).toEqual(["pay", character, "load.exe"]);
   });
 
   test("is escaped in JSON, with the same meaning", () => {

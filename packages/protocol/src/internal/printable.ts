@@ -11,7 +11,15 @@ export function printable(text: string): string {
   return text.replaceAll(HIDDEN, "");
 }
 
-/** The same on one line of at most `longest` characters. */
+/**
+ * The text in pieces, with each such character as a piece of its own at the odd places, so that a page
+ * can show them as marks.
+ */
+export function splitHidden(text: string): readonly string[] {
+  return text.search(HIDDEN) === -1 ? [text] : text.split(new RegExp(`(${HIDDEN.source})`, "u"));
+}
+
+/** Printable text on one line of at most `longest` characters. */
 export function oneLine(text: string, longest = 200): string {
   const line = printable(text.replaceAll(/\s+/g, " ")).trim();
   return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`;

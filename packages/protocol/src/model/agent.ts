@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { AgentCommand } from "./command.ts";
-import type { Connection, TraceContext } from "./connection.ts";
+import type { Binding, Connection, RawCard, TraceContext } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
 import type { AgentEvent } from "./events.ts";
 import type { InternalEvent } from "./journal.ts";
@@ -55,11 +55,15 @@ export interface Agent {
    * extension `run-report` receive it. `owner` is the owner of the task.
    */
   report?(task: Task, owner: string): Metadata;
+  /** What callers have approved for always. Absent if the agent cannot list it. */
+  readonly grants?: AgentGrants;
   /**
    * Finds the tasks of an agent that this one calls, by the name that a `TaskCall` has. Operators
    * read call trees through it. Returns undefined if there is no such agent (any more).
    */
   called?(agent: string | undefined): CalledTasks | undefined;
+  /** The agent elsewhere that this one forwards its tasks to. Operators see where it is, and its card. */
+  readonly remote?: RemoteSource;
   /**
    * The formats in which callers that activate their extensions see the tasks of the agent. The
    * agent declares these extensions in its `info`. Without it, every caller sees plain A2A.
@@ -82,6 +86,22 @@ export interface Agent {
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
   [Symbol.asyncDispose]?(): PromiseLike<void>;
+}
+
+/** What callers have approved for always. */
+export interface AgentGrants {
+  /** Those of all callers. */
+  list(): Promise<readonly ToolGrant[]>;
+  /** The caller is asked again for the next call. Resolves to false if there is no such grant. */
+  remove(grant: Pick<ToolGrant, "owner" | "toolName">): Promise<boolean>;
+}
+
+/** A tool that a caller has approved for always. */
+export interface ToolGrant {
+  readonly owner: string;
+  readonly toolName: string;
+  /** When, in the format of RFC 3339. Absent if it was not stored. */
+  readonly grantedAt?: string;
 }
 
 /** A tool of an agent, as a card or a list shows it. */
@@ -338,4 +358,14 @@ export interface AgentCapabilities {
   readonly extendedAgentCard?: boolean;
   /** Extensions of the agent and of the server. */
   readonly extensions?: readonly AgentExtension[];
+}
+
+/** An agent elsewhere, and how it is called. */
+export interface RemoteSource {
+  /** The URL of the interface in use. */
+  readonly url: string;
+  readonly version: ProtocolVersion;
+  readonly binding: Binding;
+  /** The card as the agent wrote it. */
+  readonly card: RawCard;
 }

@@ -11,7 +11,7 @@ interface MetricDefinition {
 /** From a request that is answered from memory to one that waits for a model. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Everything that is measured. Labels have few values: never ids, addresses or text of a caller. */
+/** Everything that is measured. Labels have few values: names of agents and models, but never ids of tasks, addresses or text of a caller. */
 export const METRICS = {
   requests: {
     kind: "counter",
@@ -150,19 +150,19 @@ export const METRICS = {
     kind: "counter",
     name: "convoke_model_calls_total",
     help: "Calls of language models. The outcome is ok or the kind of the error.",
-    labels: ["model", "outcome"],
+    labels: ["agent", "model", "outcome"],
   },
   modelTokens: {
     kind: "counter",
     name: "convoke_model_tokens_total",
     help: "Tokens of language models, input and output.",
-    labels: ["model", "direction"],
+    labels: ["agent", "model", "direction"],
   },
   modelCost: {
     kind: "counter",
     name: "convoke_model_cost_usd_total",
     help: "Cost of language models whose price is known, in US dollars.",
-    labels: ["model"],
+    labels: ["agent", "model"],
   },
   egressRefused: {
     kind: "counter",

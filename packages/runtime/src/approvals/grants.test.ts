@@ -5,9 +5,10 @@ import {
   agentMessage,
   userMessage,
 } from "@convoke/protocol";
+import { MemoryValues } from "@convoke/engine/memory";
 import { expect, test } from "vitest";
 import { askApproval } from "./gate.ts";
-import { grantedIn, memoryGrants } from "./grants.ts";
+import { AgentGrantStore, grantedIn, memoryGrants } from "./grants.ts";
 import { markedPart } from "./open-request.ts";
 import { withApprovals } from "./question-message.ts";
 
@@ -36,7 +37,6 @@ function noted(messageId = "t1-1-1-grant-1", given: Approval = taken, isPlain = 
 
 test("a tool is granted if the caller answered so and the loop accepted the answer", () => {
   expect([...grantedIn([answered(), noted()])]).toEqual(["delete"]);
-  expect([...grantedIn([answered("always"), noted()])]).toEqual(["delete"]);
   expect([...grantedIn([answered(), noted(undefined, taken, true)])]).toEqual(["delete"]);
 });
 
@@ -46,6 +46,8 @@ test("neither alone is enough, nor is other output of an agent, nor another answ
   // Output of a tool, possibly from a remote agent, has another id.
   expect([...grantedIn([answered(), noted("t1-answer")])]).toEqual([]);
   expect([...grantedIn([answered("once"), noted()])]).toEqual([]);
+  // It is in the store, where it can be taken back.
+  expect([...grantedIn([answered("always"), noted()])]).toEqual([]);
   expect([...grantedIn([answered("conversation", "sha-256:other"), noted()])]).toEqual([]);
   expect([...grantedIn([answered(), noted(undefined, approval)])]).toEqual([]);
 });
@@ -59,4 +61,19 @@ test("a permanent grant applies to one agent, one caller and one tool", async ()
   expect(await grants.isGranted({ ...grant, owner: "eve" })).toBe(false);
   expect(await grants.isGranted({ ...grant, agent: "B" })).toBe(false);
   expect(await grants.isGranted({ ...grant, toolName: "write" })).toBe(false);
+});
+
+test("grants that processes share are listed and taken back for all of them", async () => {
+  const { open: values } = new MemoryValues();
+  const [one, other] = [new AgentGrantStore(undefined), new AgentGrantStore(undefined)];
+  for (const store of [one, other]) store.prepare({ values });
+  const grant = { agent: "A", owner: "ann", toolName: "delete" };
+  await one.add(grant);
+
+  expect(await other.of("A").list()).toMatchObject([{ owner: "ann", toolName: "delete" }]);
+  expect(await other.of("B").list()).toEqual([]);
+  expect(await other.of("A").remove(grant)).toBe(true);
+
+  expect(await one.isGranted(grant)).toBe(false);
+  expect(await one.of("A").remove(grant)).toBe(false);
 });

@@ -1,9 +1,11 @@
 import {
   type AgentEnvironment,
+  type AgentGrants,
   type ApprovalAnswer,
   EXTENSIONS,
   type KeyValueStore,
   type Message,
+  type ToolGrant,
   approvalsIn,
 } from "@convoke/protocol";
 import { markedData } from "./open-request.ts";
@@ -12,6 +14,10 @@ import { markedData } from "./open-request.ts";
 export interface GrantStore {
   isGranted(grant: Grant): boolean | Promise<boolean>;
   add(grant: Grant): void | Promise<void>;
+  /** The grants for an agent, of all callers. Without it they cannot be listed. */
+  all?(agent: string): readonly ToolGrant[] | Promise<readonly ToolGrant[]>;
+  /** Takes a grant back. Returns false if there is none. Without it grants cannot be taken back. */
+  remove?(grant: Grant): boolean | Promise<boolean>;
 }
 
 export interface Grant {
@@ -22,10 +28,14 @@ export interface Grant {
 
 /** Keeps grants in memory, for as long as the process runs. */
 export function memoryGrants(): GrantStore {
-  const granted = new Set<string>();
+  const granted = new Map<string, Grant & ToolGrant>();
   return {
     isGranted: (grant) => granted.has(grantKey(grant)),
-    add: (grant) => void granted.add(grantKey(grant)),
+    add: (grant) => {
+      granted.set(grantKey(grant), { ...grant, grantedAt: new Date().toISOString() });
+    },
+    all: (agent) => [...granted.values()].filter((grant) => grant.agent === agent),
+    remove: (grant) => granted.delete(grantKey(grant)),
   };
 }
 
@@ -37,7 +47,7 @@ function grantKey({ agent, owner, toolName }: Grant): string {
  * The grants of an agent: in the store that its author gave; otherwise in the database that all of
  * its processes share, or in memory if there is none.
  */
-export class AgentGrants implements GrantStore {
+export class AgentGrantStore implements GrantStore {
   readonly #isGiven: boolean;
   #store: GrantStore;
 
@@ -59,6 +69,14 @@ export class AgentGrants implements GrantStore {
   add(grant: Grant): void | Promise<void> {
     return this.#store.add(grant);
   }
+
+  /** The grants for an agent, for a server that lists them and takes them back. */
+  of(agent: string): AgentGrants {
+    return {
+      list: async () => (await this.#store.all?.(agent)) ?? [],
+      remove: async (grant) => (await this.#store.remove?.({ agent, ...grant })) ?? false,
+    };
+  }
 }
 
 /** A grant that cannot be read or stored does not count: the caller is asked again. */
@@ -79,6 +97,12 @@ function sharedGrants(values: KeyValueStore, logger: AgentEnvironment["logger"])
         logger?.warn("a lasting approval could not be stored", { error });
       }
     },
+    all: async (agent) =>
+      (await values.list()).flatMap(({ key, value: grantedAt }) => {
+        const [forAgent, owner, toolName] = JSON.parse(key) as readonly [string, string, string];
+        return forAgent === agent ? [{ owner, toolName, grantedAt }] : [];
+      }),
+    remove: (grant) => values.delete(grantKey(grant)),
   };
 }
 
@@ -90,7 +114,8 @@ export const GRANT_ID = /-grant-\d+$/;
 /**
  * The tools that are approved for the rest of a conversation. This takes both the caller's answer
  * and the loop's record that it was accepted: an agent message alone may come from elsewhere, and a
- * caller's answer alone may have come too late.
+ * caller's answer alone may have come too late. What is approved for always is in the store, and
+ * only there, so that it can be taken back.
  */
 export function grantedIn(conversation: readonly Message[]): ReadonlySet<string> {
   const answered = new Map<string, string>();
@@ -100,9 +125,7 @@ export function grantedIn(conversation: readonly Message[]): ReadonlySet<string>
     if (message.role === "user") {
       for (const part of message.parts) {
         const answer = markedData(part, uri, "approval-answer") as ApprovalAnswer | null;
-        if (answer?.option === "conversation" || answer?.option === "always") {
-          answered.set(answer.approvalId, answer.digest);
-        }
+        if (answer?.option === "conversation") answered.set(answer.approvalId, answer.digest);
       }
     } else if (GRANT_ID.test(message.messageId)) {
       const { inParts, inMetadata } = approvalsIn(message);

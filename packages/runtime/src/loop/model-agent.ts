@@ -76,6 +76,7 @@ export function modelAgent(
     },
     prepareStandalone: prepare,
     abandon: (_task, journal) => subAgents?.abandon(journal),
+    grants: settings.approvals.grants.of(info.name),
     called: (agent) => subAgents?.find(agent ?? "")?.tasks,
     [Symbol.asyncDispose]: async () => {
       await Promise.all([mcp?.close(), subAgents?.close()]);

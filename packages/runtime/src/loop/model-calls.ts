@@ -4,25 +4,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ModelError } from "../model/model-error.ts";
 import type {
   AssistantContent,
-  FinishReason,
   Model,
-  ModelEvent,
   ModelRequest,
   ModelUsage,
   TranscriptEntry,
 } from "../model/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
 import type { AnswerTarget } from "./answer-artifact.ts";
+import { AnswerCollector, type MadeFile } from "./answer-collector.ts";
 import type { AgentModel } from "../run/agent-models.ts";
 import { retryWaitMs } from "../run/backoff.ts";
 import { costOf } from "../run/usage.ts";
 import { type ModelSpan, withModelSpan } from "./gen-ai-spans.ts";
 import { callHook, callHookNow, isVeto } from "../run/hooks.ts";
-import type { LlmResultEvent, Source } from "../run/loop-events.ts";
+import type { LlmCallEvent, LlmResultEvent, Source } from "../run/loop-events.ts";
 import { VetoError } from "../run/loop-failure.ts";
 import type { LoopScope } from "../run/loop-scope.ts";
 import { outputInstructions } from "./structured-output.ts";
-import { type Trimmed, tokensOf, trim } from "./trim.ts";
+import { type Trimmed, tokensOf, transcriptTokens, trim } from "./trim.ts";
 import type { TurnTools } from "./turn-tools.ts";
 
 /** What the model said in one iteration. */
@@ -148,17 +147,18 @@ export class ModelCalls {
       least = trimmed.left;
       const request = await this.#request(trimmed.entries);
       attempt += 1;
-      this.#scope.note({ kind: "internal:llm-call", iteration, attempt, model: model.id });
+      const sent = describeRequest(request);
+      this.#scope.note({ kind: "internal:llm-call", iteration, attempt, model: model.id, ...sent });
       const collector = new AnswerCollector(this.#callIds);
       try {
         span?.asked(request);
-        const answer = await this.#stream(iteration, model, request, collector);
+        const answer = await this.#stream({ iteration, attempt }, model, request, collector);
         span?.answered(answer);
         return answer;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ModelError)) throw error;
-        settings.log.metrics.count("modelCalls", [model.id, error.kind]);
+        settings.log.metrics.count("modelCalls", [settings.agentName, model.id, error.kind]);
         span?.failed(error, attempt);
         this.#artifact.breakOff();
         const note = { kind: "internal:llm-retry", iteration, attempt } as const;
@@ -228,7 +228,7 @@ export class ModelCalls {
   }
 
   async #stream(
-    iteration: number,
+    { iteration, attempt }: Attempt,
     model: Model,
     request: ModelRequest,
     collector: AnswerCollector,
@@ -268,17 +268,20 @@ export class ModelCalls {
       model: model.id,
       ...(sources.length > 0 && { sources }),
     };
-    this.#scope.note({ kind: "internal:llm-result", iteration, ...answer });
+    const costUsd = model.price && costOf(usage, model.price);
+    const measured = { attempt, ...collector.timing(), ...(costUsd !== undefined && { costUsd }) };
+    this.#scope.note({ kind: "internal:llm-result", iteration, ...answer, ...measured });
     this.#measure(usage, model);
     return answer;
   }
 
   #measure(usage: ModelUsage, { id, price }: Model): void {
-    const { metrics } = this.#scope.settings.log;
-    metrics.count("modelCalls", [id, "ok"]);
-    metrics.count("modelTokens", [id, "input"], usage.inputTokens);
-    metrics.count("modelTokens", [id, "output"], usage.outputTokens);
-    if (price !== undefined) metrics.count("modelCost", [id], costOf(usage, price));
+    const { agentName, log } = this.#scope.settings;
+    const labels = [agentName, id];
+    log.metrics.count("modelCalls", [...labels, "ok"]);
+    log.metrics.count("modelTokens", [...labels, "input"], usage.inputTokens);
+    log.metrics.count("modelTokens", [...labels, "output"], usage.outputTokens);
+    if (price !== undefined) log.metrics.count("modelCost", labels, costOf(usage, price));
   }
 
   /** Applies the author's `afterModel` hook. */
@@ -307,95 +310,16 @@ export class ModelCalls {
   }
 }
 
+/** What a log says about a request. It has no content: that is in the log before it. */
+function describeRequest({ instructions = "", transcript, tools }: ModelRequest) {
+  const fixed = tokensOf(instructions + JSON.stringify(tools));
+  return {
+    entries: transcript.length,
+    estimatedTokens: fixed + transcriptTokens(transcript),
+    tools: tools.map(({ name }) => name),
+  } satisfies Partial<LlmCallEvent>;
+}
+
 export function textOfContent(content: readonly AssistantContent[]): string {
   return content.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
-}
-
-/** A file that the model generated, such as an image. */
-interface MadeFile {
-  readonly mediaType: string;
-  readonly bytes: string;
-}
-
-const MAX_SOURCES = 200;
-
-/** Assembles one model answer from its events. */
-class AnswerCollector {
-  readonly #content: AssistantContent[] = [];
-  readonly sources: Source[] = [];
-  readonly files: MadeFile[] = [];
-  readonly #takenIds: ReadonlySet<string>;
-  readonly #ids = new Set<string>();
-  #text = "";
-  #reasoning = "";
-  /** Whether no event has arrived yet. */
-  isEmpty = true;
-  end: { readonly reason: FinishReason; readonly usage: ModelUsage } | undefined;
-
-  /** `takenIds` are the ids of calls that the task already has. */
-  constructor(takenIds: ReadonlySet<string>) {
-    this.#takenIds = takenIds;
-  }
-
-  add(event: ModelEvent): void {
-    this.isEmpty = false;
-    switch (event.kind) {
-      case "text":
-        this.#text += event.text;
-        return;
-      case "reasoning":
-        this.#endText();
-        this.#reasoning += event.text;
-        return;
-      case "reasoning-end":
-        return this.#endReasoning(event.provider);
-      case "tool-input":
-        return;
-      case "tool-call": {
-        this.#endText();
-        const { kind, toolName, input, provider } = event;
-        const toolCallId = this.#uniqueId(event.toolCallId);
-        this.#content.push({ kind, toolCallId, toolName, input, ...(provider && { provider }) });
-        return;
-      }
-      case "source": {
-        const { url, title } = event;
-        const isNew = !this.sources.some((source) => source.url === url);
-        if (isNew && this.sources.length < MAX_SOURCES) {
-          this.sources.push({ url, ...(title !== undefined && { title }) });
-        }
-        return;
-      }
-      case "file":
-        this.files.push({ mediaType: event.mediaType, bytes: event.bytes });
-        return;
-      case "finish":
-        this.end = { reason: event.reason, usage: event.usage };
-    }
-  }
-
-  content(): readonly AssistantContent[] {
-    this.#endText();
-    if (this.#reasoning !== "") this.#endReasoning(undefined);
-    return this.#content;
-  }
-
-  #endText(): void {
-    if (this.#text !== "") this.#content.push({ kind: "text", text: this.#text });
-    this.#text = "";
-  }
-
-  #endReasoning(provider: (AssistantContent & { kind: "reasoning" })["provider"]): void {
-    this.#content.push({ kind: "reasoning", text: this.#reasoning, ...(provider && { provider }) });
-    this.#reasoning = "";
-  }
-
-  /** Two calls with the same id would share journal entries, so the second one gets a new id. */
-  #uniqueId(given: string): string {
-    const stem = given === "" ? "call" : given;
-    let id = stem;
-    for (let n = 2; this.#takenIds.has(id) || this.#ids.has(id); n++) id = `${stem}-${n}`;
-    this.#ids.add(id);
-    return id;
-  }
 }

@@ -33,6 +33,11 @@ function estimate(entry: TranscriptEntry): number {
   }, 0);
 }
 
+/** Estimates the tokens of a transcript. */
+export function transcriptTokens(transcript: readonly TranscriptEntry[]): number {
+  return transcript.reduce((sum, entry) => sum + estimateTokens(entry), 0);
+}
+
 const CHARACTERS_PER_TOKEN = 4;
 
 export function tokensOf(text: string): number {
@@ -56,7 +61,7 @@ export function trim(
 ): Trimmed {
   const { maxTokens, least, subject } = options;
   const units = unitsOf(transcript, subject);
-  let tokens = transcript.reduce((sum, entry) => sum + estimateTokens(entry), 0);
+  let tokens = transcriptTokens(transcript);
   let left = 0;
   const gone = new Set<TranscriptEntry>();
   for (const unit of units.slice(0, -1)) {

@@ -13,6 +13,12 @@ export interface LlmCallEvent extends InternalEventBase {
   /** Counts from 1; higher if an earlier request failed and was retried. */
   readonly attempt: number;
   readonly model: string;
+  /** How many entries the request has. Absent in logs of earlier versions, as the two below. */
+  readonly entries?: number;
+  /** About how many tokens the request has; the result has what the provider counted. */
+  readonly estimatedTokens?: number;
+  /** The names of the tools that the model may call. */
+  readonly tools?: readonly string[];
   readonly timestamp: string;
 }
 
@@ -50,6 +56,14 @@ export interface LlmResultEvent extends InternalEventBase {
   readonly model?: string;
   /** The sources that the answer cites. */
   readonly sources?: readonly Source[];
+  /** Which attempt at the request was answered. Absent in logs of earlier versions, as all below. */
+  readonly attempt?: number;
+  /** The time until the answer began. Absent if the model said nothing. */
+  readonly firstMs?: number;
+  /** The time until the answer was complete. */
+  readonly durationMs?: number;
+  /** The cost of this request in US dollars, if the price of the model is known. */
+  readonly costUsd?: number;
   readonly timestamp: string;
 }
 

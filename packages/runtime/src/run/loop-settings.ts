@@ -1,5 +1,5 @@
 import type { AgentEnvironment, AgentSkill, InternalEvent, Turn } from "@convoke/protocol";
-import { AgentGrants, type GrantStore } from "../approvals/grants.ts";
+import { AgentGrantStore, type GrantStore } from "../approvals/grants.ts";
 import {
   type ClientToolOptions,
   type ClientToolSettings,
@@ -138,7 +138,7 @@ export interface LoopSettings {
   readonly maxOutputTokens: number | undefined;
   readonly temperature: number | undefined;
   readonly retry: RetryRule;
-  readonly approvals: ApprovalSettings & { readonly grants: AgentGrants };
+  readonly approvals: ApprovalSettings & { readonly grants: AgentGrantStore };
   readonly finalMessage: boolean;
   readonly mcp: AgentMcpServers | undefined;
   readonly subAgents: AgentSubAgents | undefined;
@@ -178,7 +178,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     maxOutputTokens: definition.maxOutputTokens,
     temperature: definition.temperature,
     retry,
-    approvals: { ...approvals, grants: new AgentGrants(approvals.grants) },
+    approvals: { ...approvals, grants: new AgentGrantStore(approvals.grants) },
     finalMessage: definition.finalMessage ?? false,
     mcp: agentMcpServers(definition),
     subAgents: agentSubAgents(agentName, definition),

@@ -12,10 +12,15 @@ import { isObject } from "@convoke/protocol/internal";
 /** The operations under `/convoke/`, which are not part of A2A. */
 export type AdminOperation =
   | "describeServer"
+  | "readMetrics"
+  | "runCheck"
   | "listApprovals"
   | "decideApproval"
   | "listPushes"
   | "replayPushes"
+  | "testPush"
+  | "listGrants"
+  | "removeGrant"
   | "searchRegistry"
   | "getRegisteredAgent"
   | "registerAgent"

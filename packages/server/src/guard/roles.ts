@@ -21,12 +21,17 @@ export type RoleOperation = AdminOperation | "listTasks" | "getTask";
 /** Which roles may do something to the tasks of all owners. Nobody may do anything else to them. */
 const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   describeServer: [],
+  readMetrics: [],
+  runCheck: [],
   listTasks: ["operator"],
   getTask: ["operator"],
   listApprovals: ["operator", "approver"],
   decideApproval: ["approver"],
   listPushes: ["operator"],
   replayPushes: ["operator"],
+  testPush: ["operator"],
+  listGrants: ["operator", "approver"],
+  removeGrant: ["operator", "approver"],
   searchRegistry: ["operator"],
   getRegisteredAgent: ["operator"],
   registerAgent: [],

@@ -1,3 +1,4 @@
+import type { RemoteSource } from "@convoke/protocol";
 import { signal } from "@preact/signals";
 import { ask } from "./session.ts";
 
@@ -14,6 +15,10 @@ export interface AgentSummary {
   readonly isDefault: boolean;
   /** How many of its tasks run. For operators only. */
   readonly running?: number;
+  /** Why it could not be loaded. For operators only. */
+  readonly problem?: string;
+  /** The agent elsewhere that it forwards its tasks to. For operators only. */
+  readonly remote?: RemoteSource;
 }
 
 /** What the console learns first: who the server is and what this visitor may see. */
@@ -28,7 +33,7 @@ export interface About {
     readonly isApprover: boolean;
   };
   readonly features: Readonly<
-    Record<"agents" | "metrics" | "push" | "registry" | "streaming", boolean>
+    Record<"agents" | "check" | "metrics" | "push" | "registry" | "streaming", boolean>
   >;
 }
 

@@ -50,7 +50,11 @@ function isForGood({ status }: ServerProblem): boolean {
   return status >= 400 && status < 500 && status !== 429;
 }
 
-async function readEvents(response: Response, onEvent: (event: SseEvent) => void): Promise<void> {
+/** Reads server-sent events until the response ends. */
+export async function readEvents(
+  response: Response,
+  onEvent: (event: SseEvent) => void,
+): Promise<void> {
   const decoder = new SseDecoder();
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (let next = await reader.read(); !next.done; next = await reader.read()) {

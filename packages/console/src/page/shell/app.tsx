@@ -1,39 +1,25 @@
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
-import { AgentsPage } from "../agents/agents-page.tsx";
+import { useEffect, useState } from "preact/hooks";
 import { ApprovalsPage } from "../approvals/approvals-page.tsx";
 import { ChatPage } from "../chat/chat-page.tsx";
 import { HomePage } from "../home/home-page.tsx";
-import { Icon, type IconName } from "../kit/icon.tsx";
 import { Empty, Problem } from "../kit/notices.tsx";
-import { MetricsPage } from "../metrics/metrics-page.tsx";
 import { Link, route } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
-import { PushesPage } from "../pushes/pushes-page.tsx";
 import { about, loadAbout } from "../server/about.ts";
+import { openApprovals, watchApprovals } from "../server/approvals.ts";
 import { connection, followFeed } from "../server/feed.ts";
 import { useResource } from "../server/resource.ts";
-import { isSignedIn, signIns, signOut } from "../server/session.ts";
+import { signIns } from "../server/session.ts";
 import { TaskPage } from "../task/task-page.tsx";
 import { TasksPage } from "../tasks/tasks-page.tsx";
+import { Help } from "./help.tsx";
+import { lazyPage } from "./lazy-page.tsx";
+import { Navigation } from "./navigation.tsx";
+import { Palette } from "./palette.tsx";
 import { SignIn } from "./sign-in.tsx";
-import { ThemeButton } from "./theme.tsx";
-
-interface Section {
-  readonly to: Route;
-  readonly name: string;
-  readonly icon: IconName;
-}
-
-const SECTIONS: readonly Section[] = [
-  { to: { page: "home" }, name: "Home", icon: "home" },
-  { to: { page: "chat" }, name: "Chat", icon: "chat" },
-  { to: { page: "tasks", filters: {} }, name: "Tasks", icon: "tasks" },
-  { to: { page: "approvals" }, name: "Approvals", icon: "approvals" },
-  { to: { page: "pushes" }, name: "Pushes", icon: "pushes" },
-  { to: { page: "agents" }, name: "Agents", icon: "agents" },
-  { to: { page: "metrics" }, name: "Metrics", icon: "metrics" },
-];
+import { titleOf } from "./sections.ts";
+import { useShortcuts } from "./shortcuts.ts";
 
 /** What each page is given: its own part of the address. */
 type PageTable = {
@@ -48,9 +34,9 @@ const PAGES: PageTable = {
   tasks: TasksPage,
   task: TaskPage,
   approvals: ApprovalsPage,
-  pushes: PushesPage,
-  agents: AgentsPage,
-  metrics: MetricsPage,
+  pushes: lazyPage(async () => (await import("../pushes/pushes-page.tsx")).PushesPage),
+  agents: lazyPage(async () => (await import("../agents/agents-page.tsx")).AgentsPage),
+  metrics: lazyPage(async () => (await import("../metrics/metrics-page.tsx")).MetricsPage),
 };
 
 /** The frame around all pages. */
@@ -61,12 +47,25 @@ export function App() {
     void followFeed(abort.signal).catch(() => (connection.value = "lost"));
     return () => abort.abort();
   }, [signIns.value]);
+  const [opened, setOpened] = useState<"palette" | "help">();
+  const close = (): void => setOpened(undefined);
+  const actions = {
+    openPalette: () => setOpened("palette"),
+    openHelp: () => setOpened("help"),
+  };
+  useShortcuts(actions);
+  useAnnouncedPage();
+  useEffect(() => {
+    const abort = new AbortController();
+    if (about.value !== undefined) watchApprovals(abort.signal);
+    return () => abort.abort();
+  }, [about.value]);
   return (
     <div class="frame" data-page={route.value.page} data-connection={connection.value}>
       <a class="skip" href="#content">
         Skip to content
       </a>
-      <Navigation />
+      <Navigation {...actions} />
       <main id="content" class="content" tabIndex={-1}>
         {connection.value === "lost" && (
           <p class="lost" role="status">
@@ -79,9 +78,27 @@ export function App() {
           <CurrentPage />
         )}
       </main>
+      {opened === "palette" && <Palette close={close} />}
+      {opened === "help" && <Help close={close} />}
       <SignIn />
     </div>
   );
+}
+
+/** Gives each page its title, with the number of approvals that wait, and moves the focus from the navigation to the page it led to. */
+function useAnnouncedPage(): void {
+  const { page } = route.value;
+  const waiting = openApprovals.value?.length ?? 0;
+  const count = waiting === 0 ? "" : `(${waiting}) `;
+  const title = count + titleOf(route.value, about.value?.agents ?? []);
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  useEffect(() => {
+    // Some pages focus a field of their own.
+    if (document.activeElement?.closest(".side") !== null)
+      document.querySelector<HTMLElement>("#content")?.focus();
+  }, [page]);
 }
 
 function CurrentPage() {
@@ -95,39 +112,4 @@ function CurrentPage() {
   }
   const Page = PAGES[shown.page] as ComponentType<{ readonly route: Route }>;
   return <Page route={shown} />;
-}
-
-/** Pages that belong to a section, although they have addresses of their own. */
-const PARENTS: { readonly [Page in Route["page"]]?: Route["page"] } = { task: "tasks" };
-
-function Navigation() {
-  const current = PARENTS[route.value.page] ?? route.value.page;
-  return (
-    <header class="side">
-      <Link to={{ page: "home" }} class="brand">
-        <span class="brand-mark" aria-hidden="true" />
-        <span class="brand-name">Convoke</span>
-      </Link>
-      <nav aria-label="Sections">
-        <ul class="sections">
-          {SECTIONS.map(({ to, name, icon }) => (
-            <li key={name}>
-              <Link to={to} class="section" aria-current={to.page === current ? "page" : undefined}>
-                <Icon name={icon} />
-                <span class="section-name">{name}</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <div class="side-foot">
-        <ThemeButton />
-        {isSignedIn() && (
-          <button type="button" class="button quiet" onClick={signOut}>
-            Sign out
-          </button>
-        )}
-      </div>
-    </header>
-  );
 }

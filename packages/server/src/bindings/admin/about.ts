@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import type { Caller } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { unscopedOwner } from "../../guard/guard.ts";
 import { ROLE_SCOPES } from "../../guard/roles.ts";
 import { type HttpRequest, type HttpResponse, jsonResponse } from "../../http/exchange.ts";
 import { admit } from "./admit.ts";
+import { packageVersion } from "./package-version.ts";
 
 /** Describes the server, its agents, and what the caller may do here. */
 export async function handleAbout(
@@ -19,7 +19,8 @@ export async function handleAbout(
     caller: describeCaller(app, caller),
     features: {
       agents: app.agentManager() !== undefined,
-      metrics: app.metricsText !== undefined,
+      check: app.check !== undefined,
+      metrics: app.metricsHistory !== undefined,
       push: app.push !== undefined,
       registry: app.registry !== undefined,
       streaming: app.engine.streams,
@@ -61,7 +62,7 @@ function listAgents({ engine, agent: root }: App, { basePath }: HttpRequest): re
   });
 }
 
-/** Adds what operators can change, and the agents that could not be loaded. */
+/** Adds what operators can change, where remote agents are, and the agents that could not be loaded. */
 function withOperatorFields(app: App, request: HttpRequest): readonly object[] {
   const managed = new Map(
     app
@@ -72,7 +73,8 @@ function withOperatorFields(app: App, request: HttpRequest): readonly object[] {
   const served = listAgents(app, request).map((agent) => {
     const facts = managed.get(agent.id);
     managed.delete(agent.id);
-    return { ...facts, running: app.engine.agents.get(agent.id)?.running, ...agent };
+    const { running, definition } = app.engine.agents.get(agent.id) ?? {};
+    return { ...facts, running, remote: definition?.remote, ...agent };
   });
   const others = Array.from(managed.values(), (agent) => ({ ...agent, isHere: false }));
   return [...served, ...others];
@@ -86,13 +88,4 @@ function describeCaller({ isOperator, roles }: App, caller: Caller): object {
     readsAllOwners: scopes.includes(ROLE_SCOPES.operator),
     isApprover: roles.approversActForOthers === true && scopes.includes(ROLE_SCOPES.approver),
   };
-}
-
-let version: string | undefined;
-
-/** Works from `src` and from `dist`, which have the same depth. */
-function packageVersion(): string {
-  const file = new URL("../../../package.json", import.meta.url);
-  version ??= (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
-  return version;
 }

@@ -3,7 +3,7 @@ import type { App } from "../app.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { pathId } from "./admit.ts";
 import { handleDecision, handleListApprovals, parseApprovalPath } from "./approvals.ts";
-import { listPushes, replayPushes } from "./pushes.ts";
+import { listPushes, replayPushes, testPush } from "./pushes.ts";
 import { handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
 
 /** An operation under `/convoke/`. None of them is part of A2A, which has no such operations. */
@@ -56,6 +56,15 @@ function getTaskRoute(taskId: string): AdminRoute {
  * loaded on first use, so that servers without readers do not load them.
  */
 const READ_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
+  ["/convoke/pushes:test", { name: "testPush", method: "POST", handle: testPush }],
+  [
+    "/convoke/grants",
+    {
+      name: "listGrants",
+      method: "GET",
+      handle: async (...call) => (await import("./grants.ts")).handleListGrants(...call),
+    },
+  ],
   [
     "/convoke/feed",
     {
@@ -76,7 +85,25 @@ const SERVER_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute
       handle: async (...call) => (await import("./about.ts")).handleAbout(...call),
     },
   ],
+  [
+    "/convoke/check",
+    {
+      name: "runCheck",
+      method: "POST",
+      handle: async (...call) => (await import("./check.ts")).handleCheck(...call),
+    },
+  ],
+  [
+    "/convoke/metrics",
+    {
+      name: "readMetrics",
+      method: "GET",
+      handle: async (...call) => (await import("./metrics.ts")).handleMetrics(...call),
+    },
+  ],
 ]);
+
+const GRANT_PATH = /^\/convoke\/grants\/(?<id>[^/]+)$/;
 
 const TASK_READ_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)\/(?:log|tree)$/;
 
@@ -86,6 +113,8 @@ function matchRead(request: HttpRequest): AdminRoute | undefined {
   if (known !== undefined) return known;
   const taskId = request.query.has("at") ? parseTaskPath(request) : undefined;
   if (taskId !== undefined) return getTaskRoute(taskId);
+  const grantId = pathId(GRANT_PATH, request);
+  if (grantId !== undefined) return removeGrantRoute(grantId);
   const readId = pathId(TASK_READ_PATH, request);
   if (readId === undefined) return undefined;
   const isLog = request.path.endsWith("/log");
@@ -96,5 +125,14 @@ function matchRead(request: HttpRequest): AdminRoute | undefined {
       isLog
         ? (await import("./log.ts")).handleLog(app, readId, { request, caller })
         : (await import("./tree.ts")).handleTree(app, readId, { request, caller }),
+  };
+}
+
+function removeGrantRoute(id: string): AdminRoute {
+  return {
+    name: "removeGrant",
+    method: "DELETE",
+    handle: async (app, request, caller) =>
+      (await import("./grants.ts")).handleRemoveGrant(app, id, { request, caller }),
   };
 }

@@ -12,7 +12,7 @@ export interface ConsoleFile {
 export interface ConsoleFiles {
   /** The page, for a server that is mounted at a path such as "/agent"; empty for the root. */
   page(basePath: string): Promise<ConsoleFile>;
-  /** A file that the page loads. Its name changes with its content. */
+  /** A file that the page loads, such as "main-1a2b3c4d.js". */
   asset(name: string): Promise<ConsoleFile | undefined>;
 }
 
@@ -56,8 +56,13 @@ export async function handleConsole(
   }
   const file = await files.asset(name);
   if (file === undefined) return undefined;
-  return respond(request, file, { "cache-control": "public, max-age=31536000, immutable" });
+  return respond(request, file, { "cache-control": HASHED.test(name) ? FOREVER : "no-cache" });
 }
+
+/** A name that changes with the content of its file, such as "main-D2iNcxQE.js". */
+const HASHED = /-[\w-]{8}\.\w+$/;
+
+const FOREVER = "public, max-age=31536000, immutable";
 
 /**
  * The page runs only its own scripts, makes no HTML from text, loads nothing from elsewhere, sends
