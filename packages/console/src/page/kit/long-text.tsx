@@ -1,6 +1,6 @@
-import { printable } from "@convoke/protocol/internal";
 import { useState } from "preact/hooks";
 import { formatCount } from "./time.tsx";
+import { visibleText } from "./visible-text.tsx";
 
 /** Longer texts are shown in part until the reader asks for more. */
 const SHOWN = 4000;
@@ -42,35 +42,4 @@ export function LongText(props: LongTextProps) {
       )}
     </span>
   );
-}
-
-/**
- * Untrusted text in which characters that hide or reorder other characters are visible, as in
- * "invoice⟨U+202E⟩fdp.exe".
- */
-export function visibleText(text: string): string {
-  const lines = text.replaceAll("\r\n", "\n");
-  if (printable(lines) === lines) return lines;
-  return Array.from(lines, (character) =>
-    printable(character) === "" ? mark(character) : character,
-  ).join("");
-}
-
-/** The same on one line of at most `longest` characters. */
-export function visibleLine(text: string, longest: number): string {
-  const line = text
-    .slice(0, longest * 4)
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  const shown = line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;
-  return visibleText(shown);
-}
-
-/** An id by its ends: the ids of tasks begin with the time, so those of one minute begin alike. */
-export function shortId(id: string): string {
-  return visibleText(id.length <= 13 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`);
-}
-
-function mark(character: string): string {
-  return `⟨U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }

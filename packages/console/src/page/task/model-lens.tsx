@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { LongText, visibleLine, visibleText } from "../kit/long-text.tsx";
+import { LongText } from "../kit/long-text.tsx";
 import { Empty } from "../kit/notices.tsx";
 import { formatCost, formatCount, formatDuration } from "../kit/time.tsx";
 import { SomeOf } from "../kit/some-of.tsx";
+import { visibleLine, visibleText } from "../kit/visible-text.tsx";
 import type { LensProps } from "./lens.ts";
 import { type ModelCall, findModelCalls, total } from "./model-calls.ts";
 

@@ -2,18 +2,19 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Icon, type IconName } from "../kit/icon.tsx";
 import { JsonTree } from "../kit/json-tree.tsx";
-import { LongText, shortId, visibleLine } from "../kit/long-text.tsx";
+import { LongText } from "../kit/long-text.tsx";
 import { Empty } from "../kit/notices.tsx";
 import { SomeOf } from "../kit/some-of.tsx";
 import { STATE_NAMES, StateBadge } from "../kit/state-badge.tsx";
 import { formatCount, formatDuration } from "../kit/time.tsx";
+import { shortId, visibleLine } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import { type TreeNode, hasPage, readTree } from "../server/call-tree.ts";
 import { FILE_ID } from "../server/log-file.ts";
 import { useResource } from "../server/resource.ts";
 import type { LensProps } from "./lens.ts";
 import { type Fields, fieldsOf, textField } from "./notes.ts";
-import { Parts } from "./parts.tsx";
+import { Parts, Prose } from "./parts.tsx";
 import {
   type QuestionItem,
   type SaidItem,
@@ -170,11 +171,7 @@ function Said({ item }: { readonly item: SaidItem }) {
   return (
     <>
       {item.name !== undefined && <p class="story-title">{visibleLine(item.name, 200)}</p>}
-      {text !== "" && (
-        <p class="prose">
-          <LongText text={text} hasEnd />
-        </p>
-      )}
+      {text !== "" && <Prose text={text} />}
       <Parts parts={item.parts} />
     </>
   );

@@ -1,8 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
-import { visibleText } from "../kit/long-text.tsx";
 import { Empty } from "../kit/notices.tsx";
 import { formatCount, formatDuration } from "../kit/time.tsx";
 import { VirtualRows } from "../kit/virtual-rows.tsx";
+import { visibleText } from "../kit/visible-text.tsx";
 import type { LensProps } from "./lens.ts";
 import { isGap, timeOf } from "./notes.ts";
 import { type TimeScale, timeScale } from "./time-scale.ts";

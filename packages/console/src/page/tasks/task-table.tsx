@@ -1,9 +1,9 @@
 import { isTerminal } from "@convoke/protocol";
 import { useRef } from "preact/hooks";
-import { shortId, visibleLine } from "../kit/long-text.tsx";
 import { StateBadge } from "../kit/state-badge.tsx";
 import { Ago, formatCost, formatCount, formatDuration } from "../kit/time.tsx";
 import { useKeys } from "../kit/use-keys.ts";
+import { shortId, visibleLine } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import type { TaskRow } from "../server/task-list.ts";
 
