@@ -1,5 +1,6 @@
 import type { TaskState } from "@convoke/protocol";
 import type { TaskFilters } from "../navigation/route.ts";
+import type { AgentSummary } from "./about.ts";
 import { ask } from "./session.ts";
 
 /** A task in a list. */
@@ -41,4 +42,13 @@ export function listTasks(
   if (page.size !== undefined) query.set("pageSize", String(page.size));
   if (page.token !== undefined) query.set("pageToken", page.token);
   return ask(`/convoke/tasks?${query}`);
+}
+
+/** The tasks of one agent, the most recently changed first: all, or those of a conversation. */
+export async function listAgentTasks(
+  { path = "" }: AgentSummary,
+  query: { readonly contextId?: string; readonly pageSize: string },
+): Promise<readonly TaskRow[]> {
+  const page = await ask<TaskPage>(`${path}/convoke/tasks?${new URLSearchParams(query)}`);
+  return page.tasks;
 }
