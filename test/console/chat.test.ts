@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { WAIT, WITHIN_MS } from "../browser/chromium.ts";
 import { keptPort } from "../harness/kept-port.ts";
 import { type Program, start } from "../harness/program.ts";
-import { clerk, passwords, villain } from "./agents.suite.ts";
+import { clerk, passwords, villain, writer } from "./agents.suite.ts";
 import { needsBrowser, ready } from "./visitor.ts";
 
 const CONVOKE = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
@@ -18,7 +18,7 @@ const visit = needsBrowser();
 let server: AgentServer;
 
 beforeAll(async () => {
-  server = await serve([clerk, villain], { port: 0, data: "memory" });
+  server = await serve([clerk, villain, writer], { port: 0, data: "memory" });
 });
 
 afterAll(() => server.close());
@@ -55,13 +55,13 @@ describe("the chat of the console", { timeout: WITHIN_MS }, () => {
     const demo = await demoServer();
     const { page } = await visit(`${demo.url}console/chat`);
     await ready(page);
-    await say(page, "slow 150");
+    await say(page, "slow 100");
     await expect.poll(() => answer(page), WAIT).toContain("20 ");
     let seen = await answer(page);
 
     await demo.restart(() => page.getByText("Connection lost, resuming…").waitFor(WAIT));
     await page.getByText("Resumed").waitFor(WAIT);
-    const whole = Array.from({ length: 150 }, (_, index) => index + 1).join(" ");
+    const whole = Array.from({ length: 100 }, (_, index) => index + 1).join(" ");
     // The text only grows, and whatever is seen on the way is a beginning of the answer.
     while (seen !== whole) {
       const next = await answer(page);
@@ -90,6 +90,24 @@ describe("the chat of the console", { timeout: WITHIN_MS }, () => {
     await page.getByRole("button", { name: "Answer" }).click();
 
     await expect.poll(() => answer(page), WAIT).toBe('{"count":3,"size":"large"}');
+    expect(complaints).toEqual([]);
+  });
+
+  test("lets the agent use a tool of the page, once it is switched on and allowed, in any protocol", async () => {
+    const { page, complaints } = await visit(`${server.url}console/chat/writer`);
+    await ready(page);
+    await page.locator(".chat-settings summary").click();
+    await page.getByLabel("Protocol").selectOption("A2A 0.3, REST");
+    await page.getByLabel("Let the agent use tools of this page").check();
+    await page.getByText("0.3 HTTP+JSON").click();
+    await say(page, "pick_file");
+    await page.getByLabel("File for the agent").setInputFiles({
+      name: "picked.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("from the visitor"),
+    });
+
+    await expect.poll(() => answer(page), WAIT).toContain("from the visitor");
     expect(complaints).toEqual([]);
   });
 

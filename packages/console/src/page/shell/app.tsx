@@ -1,8 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { AgentsPage } from "../agents/agents-page.tsx";
-import { ApprovalsPage } from "../approvals/approvals-page.tsx";
-import { ChatPage } from "../chat/chat-page.tsx";
 import { HomePage } from "../home/home-page.tsx";
 import { Icon, type IconName } from "../kit/icon.tsx";
 import { Empty, Problem } from "../kit/notices.tsx";
@@ -17,6 +15,7 @@ import { useResource } from "../server/resource.ts";
 import { isSignedIn, signIns, signOut } from "../server/session.ts";
 import { TaskPage } from "../task/task-page.tsx";
 import { TasksPage } from "../tasks/tasks-page.tsx";
+import { lazyPage } from "./lazy-page.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { ThemeButton } from "./theme.tsx";
 
@@ -45,10 +44,10 @@ type PageTable = {
 
 const PAGES: PageTable = {
   home: HomePage,
-  chat: ChatPage,
+  chat: lazyPage(async () => (await import("../chat/chat-page.tsx")).ChatPage),
   tasks: TasksPage,
   task: TaskPage,
-  approvals: ApprovalsPage,
+  approvals: lazyPage(async () => (await import("../approvals/approvals-page.tsx")).ApprovalsPage),
   pushes: PushesPage,
   agents: AgentsPage,
   metrics: MetricsPage,
