@@ -125,7 +125,7 @@ function ApprovalDetails(props: { readonly approval: ApprovalRequest; readonly i
   const { prompt, preview, arguments: args } = props.approval;
   return (
     <>
-      {prompt !== undefined && <PlainText text={prompt} />}
+      {prompt !== undefined && !isListOf(args, prompt) && <PlainText text={prompt} />}
       {preview?.kind === "diff" && (
         <DiffView name={preview.path} before={preview.before} after={preview.after} />
       )}
@@ -253,4 +253,9 @@ export function DecisionLine({ decision, isMine }: DecisionLineProps) {
       )}
     </span>
   );
+}
+
+/** Whether the prompt only lists the arguments, for clients that show nothing else. */
+function isListOf(args: unknown, prompt: string): boolean {
+  return prompt.trim() === JSON.stringify(args, undefined, 2);
 }
