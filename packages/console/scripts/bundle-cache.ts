@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -27,7 +28,7 @@ async function findOrBundle(): Promise<string> {
   const name = fingerprint();
   const caches = [join(ROOT, "node_modules/.cache"), tmpdir()];
   const found = caches.map((cache) => join(cache, "convoke-console", name)).find(existsSync);
-  return found ?? (await bundleInto(caches, name));
+  return found ?? (await bundleInto(await firstWritable(caches), name));
 }
 
 /** Changes with the content of the sources, as far as their times and sizes show. */
@@ -40,18 +41,39 @@ function fingerprint(): string {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Uses the first folder that can be written to. A bundle appears as a whole or not at all. */
-async function bundleInto(caches: readonly string[], name: string): Promise<string> {
-  const temporary = await firstWritable(caches);
+/** How long another process may take to bundle the same sources before this one does it, too. */
+const PATIENCE_MS = 60_000;
+
+/** A bundle appears as a whole or not at all, and of several servers that start together one makes it. */
+async function bundleInto(cache: string, name: string): Promise<string> {
+  const folder = join(cache, name);
+  const lock = `${folder}.lock`;
+  const isFirst = await mkdir(lock).then(
+    () => true,
+    () => false,
+  );
+  if (!isFirst) {
+    const until = performance.now() + PATIENCE_MS;
+    while (existsSync(lock) && performance.now() < until) await sleep(50);
+    if (existsSync(folder)) return folder;
+  }
+  try {
+    await bundle(cache, folder);
+    return folder;
+  } finally {
+    await rm(lock, { recursive: true, force: true });
+  }
+}
+
+async function bundle(cache: string, folder: string): Promise<void> {
+  const temporary = await mkdtemp(join(cache, "new-"));
   const script = fileURLToPath(new URL("build-page.ts", import.meta.url));
-  await promisify(execFile)(process.execPath, [script, join(temporary, name)]);
-  const folder = join(temporary, "..", name);
-  await rename(join(temporary, name), folder).catch((error: NodeJS.ErrnoException) => {
+  await promisify(execFile)(process.execPath, [script, join(temporary, "page")]);
+  await rename(join(temporary, "page"), folder).catch((error: NodeJS.ErrnoException) => {
     // Another server has bundled the same sources.
     if (!existsSync(folder)) throw error;
   });
   await rm(temporary, { recursive: true, force: true });
-  return folder;
 }
 
 async function firstWritable(caches: readonly string[]): Promise<string> {
@@ -59,7 +81,8 @@ async function firstWritable(caches: readonly string[]): Promise<string> {
   const folder = join(cache!, "convoke-console");
   try {
     await mkdir(folder, { recursive: true });
-    return await mkdtemp(join(folder, "new-"));
+    await rm(await mkdtemp(join(folder, "new-")), { recursive: true });
+    return folder;
   } catch (error) {
     if (others.length === 0) throw error;
     return firstWritable(others);

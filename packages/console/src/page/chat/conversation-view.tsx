@@ -7,7 +7,7 @@ import {
 } from "@convoke/protocol";
 import { isObject, oneLine } from "@convoke/protocol/internal";
 import { useEffect, useRef } from "preact/hooks";
-import { ApprovalCard } from "../kit/approval-card.tsx";
+import { ApprovalCard } from "../kit/approval/approval-card.tsx";
 import { Problem } from "../kit/notices.tsx";
 import { VisibleText } from "../kit/visible-text.tsx";
 import type { AgentSummary } from "../server/about.ts";

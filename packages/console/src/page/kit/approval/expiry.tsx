@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { formatDuration } from "./time.tsx";
+import { formatDuration } from "../time.tsx";
 
 /** How long something still waits, counted down. */
 export function Expiry({ at }: { readonly at: string }) {
