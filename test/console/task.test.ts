@@ -124,7 +124,7 @@ describe("the page of a task", { timeout: WITHIN_MS }, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("tells who decided an approval, leads to the sub-agent's task and back up the tree", async () => {
+  test("tells who decided an approval, leads to the sub-agent's task and back up the tree, and through all lenses", async () => {
     const { id } = await server.plan("Plan my month");
     const { page, complaints } = await visit(`${server.url}console/tasks/${id}`);
     await ready(page);
@@ -140,6 +140,8 @@ describe("the page of a task", { timeout: WITHIN_MS }, () => {
     await page.getByRole("tab", { name: "Model" }).click();
     await expect.poll(() => page.locator(".call").count(), WAIT).toBe(3);
     expect(await page.locator(".call").nth(1).innerText()).toContain("delete(");
+    await page.getByRole("tab", { name: "Pushes" }).click();
+    await page.getByText("Nobody has asked to be notified of this task.").waitFor();
     expect(complaints).toEqual([]);
   });
 

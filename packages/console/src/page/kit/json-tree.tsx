@@ -70,7 +70,7 @@ function Branch({ value, name, entries, openLevels }: NodeProps & { readonly ent
             <Node key={key} name={key} value={item} openLevels={openLevels - 1} />
           ))}
           {entries.length > count && (
-            <button type="button" class="more" onClick={() => setCount(count + ENTRIES * 10)}>
+            <button type="button" class="show-more" onClick={() => setCount(count + ENTRIES * 10)}>
               Show more ({formatCount(entries.length - count)} left)
             </button>
           )}

@@ -33,7 +33,7 @@ export function LongText(props: LongTextProps) {
       {!isWhole && (
         <>
           …{" "}
-          <button type="button" class="more" onClick={() => setLength(length + STEP)}>
+          <button type="button" class="show-more" onClick={() => setLength(length + STEP)}>
             {text.length <= length + STEP ? "Show all" : "Show more"} ({formatCount(text.length)}{" "}
             characters)
           </button>

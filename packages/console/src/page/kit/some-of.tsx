@@ -18,7 +18,7 @@ export function SomeOf<Item>({ items, limit, render }: SomeOfProps<Item>) {
         <Fragment key={place}>{render(item, place)}</Fragment>
       ))}
       {items.length > count && (
-        <button type="button" class="more" onClick={() => setCount(count + limit)}>
+        <button type="button" class="show-more" onClick={() => setCount(count + limit)}>
           Show more ({formatCount(items.length - count)} left)
         </button>
       )}

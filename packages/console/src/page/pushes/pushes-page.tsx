@@ -16,7 +16,7 @@ import {
   listPushes,
   replayPushes,
   testPush,
-} from "./push-list.ts";
+} from "../server/push-list.ts";
 
 const NAMES: Readonly<Record<PushState, string>> = {
   dead: "Given up",

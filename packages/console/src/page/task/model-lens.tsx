@@ -87,7 +87,7 @@ function Call({ call, go }: { readonly call: ModelCall; readonly go: LensProps["
         <p class="small muted">{formatCount(call.trimmed)} old entries were left out.</p>
       )}
       {call.thoughts !== "" && (
-        <details class="thought">
+        <details class="story-thoughts">
           <summary>Thoughts</summary>
           <p class="prose">
             <LongText text={call.thoughts} />

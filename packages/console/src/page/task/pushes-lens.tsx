@@ -2,48 +2,26 @@ import { useState } from "preact/hooks";
 import { Empty, Loading, Problem } from "../kit/notices.tsx";
 import { Ago, formatCount, formatDuration } from "../kit/time.tsx";
 import { visibleText } from "../kit/visible-text.tsx";
+import {
+  PUSH_STATES,
+  type PushPage,
+  type PushRow,
+  type PushState,
+  listPushes,
+  replayPushes,
+} from "../server/push-list.ts";
 import { useResource } from "../server/resource.ts";
-import { ask } from "../server/session.ts";
-import { scope } from "../server/task-log.ts";
 import type { LensProps } from "./lens.ts";
-
-interface Attempt {
-  readonly at: string;
-  readonly status?: number;
-  readonly problem?: string;
-  readonly durationMs?: number;
-}
-
-/** A webhook that is notified of the task. */
-interface Push {
-  readonly taskId: string;
-  readonly id: string;
-  readonly url: string;
-  readonly state: "active" | "done" | "dead";
-  readonly deliveredUpTo: number;
-  readonly failingSince?: string;
-  readonly problem?: string;
-  readonly nextAt?: string;
-  readonly attempts?: readonly Attempt[];
-}
-
-interface PushPage {
-  readonly pushes: readonly Push[];
-  readonly nextPageToken?: string;
-}
-
-const STATES = ["dead", "active", "done"] as const;
 
 /** The webhooks that are notified of the task, and how that went. */
 export function PushesLens({ log }: LensProps) {
   const { taskId } = log;
-  const pushes = useResource((signal) => findPushes(taskId, signal), [taskId]);
+  const pushes = useResource(() => findPushes(taskId), [taskId]);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Error>();
   const replay = async (id: string): Promise<void> => {
     setBusy(true);
-    const body = { taskId, id };
-    await ask(`/convoke/pushes:replay?${scope()}`, { method: "POST", body }).catch(setProblem);
+    await replayPushes({ taskId, id }).catch(setProblem);
     setBusy(false);
     pushes.reload();
   };
@@ -59,9 +37,9 @@ export function PushesLens({ log }: LensProps) {
   return (
     <>
       {problem && <Problem problem={problem} />}
-      <ul class="pushes">
+      <ul class="task-pushes">
         {pushes.value.map((push) => (
-          <li key={push.id} class="card push">
+          <li key={push.id} class="card task-push">
             <PushFacts push={push} head={log.events.head} />
             {push.state === "dead" && (
               <button
@@ -80,39 +58,32 @@ export function PushesLens({ log }: LensProps) {
   );
 }
 
-async function findPushes(taskId: string, signal: AbortSignal): Promise<readonly Push[]> {
-  const lists = await Promise.all(STATES.map((state) => pushesIn(state, taskId, signal)));
-  return lists.flat();
+async function findPushes(taskId: string): Promise<readonly PushRow[]> {
+  return (await Promise.all(PUSH_STATES.map((state) => pushesIn(state, taskId)))).flat();
 }
 
 /** Lists have all tasks, page by page. */
-async function pushesIn(
-  state: Push["state"],
-  taskId: string,
-  signal: AbortSignal,
-): Promise<readonly Push[]> {
-  const found: Push[] = [];
+async function pushesIn(state: PushState, taskId: string): Promise<readonly PushRow[]> {
+  const found: PushRow[] = [];
   for (let token: string | undefined = ""; token !== undefined;) {
-    const more: string = token === "" ? "" : `&pageToken=${encodeURIComponent(token)}`;
-    const path = `/convoke/pushes?${scope()}&state=${state}${more}`;
-    const page: PushPage = await ask<PushPage>(path, { signal });
+    const page: PushPage = await listPushes(state, token);
     found.push(...page.pushes.filter((push) => push.taskId === taskId));
     token = page.nextPageToken || undefined;
   }
   return found;
 }
 
-const STATE_TEXTS: Readonly<Record<Push["state"], string>> = {
+const STATE_TEXTS: Readonly<Record<PushState, string>> = {
   active: "Active",
   done: "Done",
   dead: "Given up",
 };
 
-function PushFacts({ push, head }: { readonly push: Push; readonly head: number }) {
+function PushFacts({ push, head }: { readonly push: PushRow; readonly head: number }) {
   return (
-    <div class="push-facts">
+    <div class="task-push-facts">
       <p>
-        <span class={`badge push-${push.state}`}>{STATE_TEXTS[push.state]}</span>{" "}
+        <span class={`badge task-push-${push.state}`}>{STATE_TEXTS[push.state]}</span>{" "}
         <code>{visibleText(push.url)}</code>
       </p>
       <p class="small muted">
@@ -130,8 +101,8 @@ function PushFacts({ push, head }: { readonly push: Push; readonly head: number 
           <ul class="attempts small">
             {push.attempts.map((attempt) => (
               <li key={attempt.at}>
-                <Ago at={attempt.at} />: {visibleText(String(attempt.status ?? attempt.problem))}
-                {attempt.durationMs !== undefined && ` in ${formatDuration(attempt.durationMs)}`}
+                <Ago at={attempt.at} />: {visibleText(String(attempt.status ?? attempt.problem))} in{" "}
+                {formatDuration(attempt.durationMs)}
               </li>
             ))}
           </ul>

@@ -102,7 +102,7 @@ function Item({ item, called }: ItemProps) {
       return <Said item={item} />;
     case "thought":
       return (
-        <details class="thought">
+        <details class="story-thoughts">
           <summary>Thought for a moment</summary>
           <p class="prose">
             <LongText text={item.text} />
@@ -333,7 +333,7 @@ function Gap({ item, load }: GapProps) {
   return (
     <p class="story-line">
       Events {formatCount(item.seq)} to {formatCount(item.to)} are not loaded.{" "}
-      <button type="button" class="more" onClick={load}>
+      <button type="button" class="show-more" onClick={load}>
         Load them
       </button>
     </p>

@@ -153,18 +153,23 @@ function usePlayhead(route: TaskRoute): [number | undefined, LensProps["go"]] {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const latest = useRef(route);
   latest.current = route;
+  /** Whether the next change of the address is our own, and may be older than the playhead. */
+  const isOwn = useRef(false);
   useEffect(() => {
-    clearTimeout(timer.current);
-    setAt(route.at);
+    if (!isOwn.current) {
+      clearTimeout(timer.current);
+      setAt(route.at);
+    }
+    isOwn.current = false;
   }, [route.at, route.taskId]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const go = (to: number | undefined): void => {
     setAt(to);
     clearTimeout(timer.current);
-    timer.current = setTimeout(
-      () => navigate({ ...latest.current, at: to }, { replaces: true }),
-      ADDRESS_MS,
-    );
+    timer.current = setTimeout(() => {
+      isOwn.current = to !== latest.current.at;
+      navigate({ ...latest.current, at: to }, { replaces: true });
+    }, ADDRESS_MS);
   };
   return [at, go];
 }

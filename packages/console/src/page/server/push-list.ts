@@ -1,4 +1,4 @@
-import { ask } from "../server/session.ts";
+import { ask } from "./session.ts";
 
 /** Where a delivery stands. */
 export const PUSH_STATES = ["dead", "active", "done"] as const;
