@@ -93,3 +93,39 @@ export const clerk = defineAgent({
     return `# ${text}\n\nYou said **${text}**, and this is \`code\`.\n\n\`\`\`ts\nconst answer: number = 42; // of course\n\`\`\`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- one\n- two\n\nSee [the docs](https://docs.example/page).`;
   },
 });
+
+const RLO = "\u202E";
+
+/** Draws nothing, and would load or run something if its text became HTML. */
+const HTML = `<img src="https://evil.example/x.png" onerror="globalThis.wasRun = true"><script>globalThis.wasRun = true</script>`;
+
+const ATTACKS: Readonly<Record<string, string>> = {
+  html: `Hello ${HTML}\n\n<div onclick="globalThis.wasRun = true">${HTML}</div>`,
+  links:
+    "[run](javascript:globalThis.wasRun=true) [data](data:text/html,<b>) [fair](https://evil.example/)",
+  image: "![pixel](https://evil.example/pixel.png)",
+  bidi: `invoice${RLO}fdp.exe and \u001B[31mred\u001B[0m and a\u200Bb`,
+  quotes: ">".repeat(5000),
+  huge: "0123456789".repeat(1_000_000),
+};
+
+/** Does what it can to harm the one who reads its answers. */
+export const villain = defineAgent({
+  name: `Villain ${RLO}${HTML}`,
+  description: `Harmless ${RLO}${HTML}`,
+  skills: [
+    { id: "x", name: HTML, description: HTML, tags: [HTML], examples: [`html`, `${HTML}${RLO}`] },
+  ],
+  async *run({ text, ask }) {
+    if (text === "ask") return ask(`Which ${HTML}${RLO}?`, [`a ${HTML}`, "b"]);
+    if (text === "files") {
+      yield artifact(`${HTML}${RLO}.html`, new TextEncoder().encode(HTML), {
+        mediaType: "text/html",
+      });
+      yield artifact("a.svg", new TextEncoder().encode(`<svg onload="globalThis.wasRun = true">`), {
+        mediaType: "image/svg+xml",
+      });
+    }
+    yield ATTACKS[text] ?? "?";
+  },
+});

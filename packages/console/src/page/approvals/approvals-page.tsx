@@ -87,12 +87,12 @@ function Decided() {
     <section class="card approval-section" aria-labelledby="decided-title">
       <h2 id="decided-title">Decided</h2>
       <ul class="decided-list">
-        {decided.map((one) => (
-          <li key={one.approval.id} data-decided={one.approval.id}>
-            <Link to={{ page: "task", taskId: one.approval.taskId, lens: "story" }}>
-              <VisibleText text={one.approval.title} />
+        {decided.map(({ approval, decision, isMine }) => (
+          <li key={approval.id} data-decided={approval.id}>
+            <Link to={{ page: "task", taskId: approval.taskId, lens: "story" }}>
+              <VisibleText text={approval.title} />
             </Link>
-            <DecisionLine decided={one} />
+            <DecisionLine decision={decision} isMine={isMine} />
           </li>
         ))}
       </ul>

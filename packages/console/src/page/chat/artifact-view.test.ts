@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseCsv, toFile, viewPart } from "./artifact-view.ts";
+import { imageAddress, parseCsv, toFile, viewPart } from "./artifact-view.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
 
 function file(name: string, mimeType: string, text: string) {
@@ -45,6 +45,19 @@ describe("an artifact", () => {
 
   test("is an image only if a browser can draw it without running anything", () => {
     expect(viewPart(file("a.png", "image/png", "x"))).toMatchObject({ kind: "image" });
+  });
+
+  test("is shown in the text that names it, if it is an image with its bytes", () => {
+    const artifacts = [
+      { artifactId: "1", name: "a.svg", parts: [file("a.svg", "image/svg+xml", "x")] },
+      { artifactId: "2", name: "a.png", parts: [file("a.png", "image/png", "x")] },
+    ];
+    const status = { state: "completed" } as const;
+    const task = { kind: "task", id: "t", contextId: "c", status, artifacts } as const;
+
+    expect(imageAddress(task, "a.png")).toBe("data:image/png;base64,eA==");
+    expect(imageAddress(task, "a.svg")).toBeUndefined();
+    expect(imageAddress(task, "https://evil.example/a.png")).toBeUndefined();
   });
 
   test("is downloaded as its bytes, under a name without a path", async () => {

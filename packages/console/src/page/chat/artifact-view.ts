@@ -1,4 +1,4 @@
-import type { A2AArtifact, A2APart } from "@convoke/protocol";
+import type { A2AArtifact, A2APart, Task } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import { decodeBase64 } from "./base64.ts";
 
@@ -160,4 +160,16 @@ export function toFile({ artifactId, name, parts }: A2AArtifact): {
   }
   const data: unknown = parts.length === 1 && first?.kind === "data" ? first.data : parts;
   return { name: fileName, content: new Blob([JSON.stringify(data, undefined, 2)]) };
+}
+
+/** The address of an image whose bytes came with the task, for Markdown that refers to it by its name. */
+export function imageAddress(task: Task | undefined, name: string): string | undefined {
+  for (const artifact of task?.artifacts ?? []) {
+    for (const part of artifact.parts) {
+      if (part.kind !== "file" || part.file.bytes === undefined) continue;
+      const { bytes, mimeType = "", name: fileName = artifact.name } = part.file;
+      if (fileName === name && IMAGES.test(mimeType)) return `data:${mimeType};base64,${bytes}`;
+    }
+  }
+  return undefined;
 }

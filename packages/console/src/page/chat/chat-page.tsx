@@ -1,4 +1,5 @@
 import type { A2AArtifact } from "@convoke/protocol";
+import { oneLine } from "@convoke/protocol/internal";
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Empty } from "../kit/notices.tsx";
@@ -140,7 +141,7 @@ function AgentPicker({ agent }: { readonly agent: AgentSummary }) {
       >
         {agents.map(({ id, name }) => (
           <option key={id} value={id}>
-            {name}
+            {oneLine(name, 60)}
           </option>
         ))}
       </select>

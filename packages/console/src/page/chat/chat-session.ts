@@ -14,7 +14,7 @@ import type { AgentSummary } from "../server/about.ts";
 import { type AgentProtocol, connectTo } from "../server/agent-connection.ts";
 import { type TaskChange, onTaskChange } from "../server/feed.ts";
 import { ask } from "../server/session.ts";
-import { listAgentTasks } from "./conversations.ts";
+import { listAgentTasks } from "../server/task-list.ts";
 import { type Turn, applyToTurn, startTurn } from "./turn.ts";
 
 export interface ChatSessionOptions {

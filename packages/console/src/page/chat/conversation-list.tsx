@@ -6,7 +6,8 @@ import { Link } from "../navigation/navigate.tsx";
 import { onTaskChange } from "../server/feed.ts";
 import { useResource } from "../server/resource.ts";
 import type { AgentSummary } from "../server/about.ts";
-import { groupByContext, listAgentTasks } from "./conversations.ts";
+import { listAgentTasks } from "../server/task-list.ts";
+import { groupByContext } from "./conversations.ts";
 
 interface ConversationListProps {
   readonly agent: AgentSummary;

@@ -5,7 +5,7 @@ import {
   openApprovals,
   textPart,
 } from "@convoke/protocol";
-import { isObject } from "@convoke/protocol/internal";
+import { isObject, oneLine } from "@convoke/protocol/internal";
 import { useEffect, useRef } from "preact/hooks";
 import { ApprovalCard } from "../kit/approval-card.tsx";
 import { Problem } from "../kit/notices.tsx";
@@ -76,7 +76,9 @@ export function ConversationView({ session, agent, onOpenArtifact }: Conversatio
         modes={remote === undefined ? [] : inputModes(remote.card)}
         isRunning={isRunning && waiting === undefined}
         isDisabled={remote === undefined}
-        placeholder={waiting === undefined ? `Message ${agent.name}` : "Answer the agent"}
+        placeholder={
+          waiting === undefined ? `Message ${oneLine(agent.name, 40)}` : "Answer the agent"
+        }
         onSend={say}
         onStop={() => void session.stop()}
       />

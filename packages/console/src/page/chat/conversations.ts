@@ -1,17 +1,6 @@
 import type { TaskState } from "@convoke/protocol";
 import { oneLine } from "@convoke/protocol/internal";
-import type { AgentSummary } from "../server/about.ts";
-import { ask } from "../server/session.ts";
-import type { TaskPage, TaskRow } from "../server/task-list.ts";
-
-/** The tasks of an agent, the most recently changed first: all, or those of a conversation. */
-export async function listAgentTasks(
-  { path = "" }: AgentSummary,
-  query: { readonly contextId?: string; readonly pageSize: string },
-): Promise<readonly TaskRow[]> {
-  const page = await ask<TaskPage>(`${path}/convoke/tasks?${new URLSearchParams(query)}`);
-  return page.tasks;
-}
+import type { TaskRow } from "../server/task-list.ts";
 
 /** The tasks of a context, as an entry of a list. */
 export interface ConversationEntry {

@@ -17,7 +17,7 @@ import { StateBadge } from "../kit/state-badge.tsx";
 import { formatCost, formatCount, formatDuration } from "../kit/time.tsx";
 import { VisibleText } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
-import type { DecidedApproval } from "../server/approvals.ts";
+import { imageAddress } from "./artifact-view.ts";
 import type { DecisionItem, ToolItem, Turn, TurnItem } from "./turn.ts";
 
 interface TurnViewProps {
@@ -78,7 +78,11 @@ function Item({ item, turn, isGrowing, onOpenArtifact }: ItemProps) {
     case "text":
       return (
         <div class="answer" data-answer={item.artifactId}>
-          <Markdown text={item.text} isGrowing={isGrowing} />
+          <Markdown
+            text={item.text}
+            isGrowing={isGrowing}
+            findImage={(name) => imageAddress(turn.task, name)}
+          />
         </div>
       );
     case "artifact":
@@ -179,14 +183,13 @@ function ToolCard({ tool, isOver }: { readonly tool: ToolItem; readonly isOver: 
 }
 
 function DecisionView({ item }: { readonly item: DecisionItem }) {
-  const decided = { decision: item, isMine: false } as unknown as DecidedApproval;
   return (
     <p class="decision-line">
       <Icon name="approvals" size={14} />
       <code>
         <VisibleText text={item.toolName} />
       </code>
-      <DecisionLine decided={decided} />
+      <DecisionLine decision={item} isMine={false} />
     </p>
   );
 }

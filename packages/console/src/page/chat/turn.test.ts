@@ -63,6 +63,22 @@ describe("a turn of a conversation", () => {
     );
   });
 
+  test("does not go back while an agent that was restarted repeats what it had written", () => {
+    const [first, ...rest] = ["one ", "two ", "three "].map((text, place) =>
+      chunk(text, place > 0),
+    );
+    const restarted = [chunk("one ", false), chunk("two ")];
+    let turn = after([TASK, first!, ...rest]);
+    for (const event of restarted) {
+      turn = applyToTurn(turn, event);
+      expect(answerText(turn)).toBe("one two three ");
+    }
+
+    expect(answerText(after([chunk("three "), chunk("four")], turn))).toBe("one two three four");
+    expect(answerText(after([chunk("2")], turn))).toBe("one two 2");
+    expect(answerText(after([statusUpdate("completed")], turn))).toBe("one two ");
+  });
+
   test("shows tool calls between the parts of the answer, with their results", () => {
     const [use, result] = [
       { toolUseId: "1", name: "weather", input: { city: "Rome" } },

@@ -29,13 +29,24 @@ export interface Turn {
 /** What happened in a turn, in its order. */
 export type TurnItem =
   | { readonly kind: "message"; readonly message: Message }
-  /** A part of the answer, up to the next thing that happened. */
-  | { readonly kind: "text"; readonly artifactId: string; readonly text: string }
+  | TextItem
   /** An artifact that is shown beside the conversation. */
   | { readonly kind: "artifact"; readonly artifactId: string }
   | ToolItem
   | { readonly kind: "thought"; readonly text: string }
   | DecisionItem;
+
+/** A part of the answer, up to the next thing that happened. */
+interface TextItem {
+  readonly kind: "text";
+  readonly artifactId: string;
+  readonly text: string;
+  /**
+   * What the agent has written so far since it began again, after a crash. As long as it repeats what is
+   * shown already, the reader sees no change.
+   */
+  readonly rewritten?: string;
+}
 
 export interface ToolItem {
   readonly kind: "tool";
@@ -124,7 +135,26 @@ function withStatus(turn: Turn, event: StatusUpdateEvent): Turn {
     ...(isTerminal(state) && isObject(usage) && { usage }),
   };
   const isShown = message !== undefined && (isInterrupted(state) || isTerminal(state));
-  return isShown ? withMessage(next, message) : next;
+  const settled = isTerminal(state) ? withoutRewrites(next) : next;
+  return isShown ? withMessage(settled, message) : settled;
+}
+
+/** An answer that was begun again may end earlier than the first time. */
+function withoutRewrites(turn: Turn): Turn {
+  const items = turn.items.map((item) =>
+    item.kind === "text" && item.rewritten !== undefined ? textItem(item, item.rewritten) : item,
+  );
+  return { ...turn, items };
+}
+
+function textItem({ artifactId }: Pick<TextItem, "artifactId">, text: string): TextItem {
+  return { kind: "text", artifactId, text };
+}
+
+/** The item after the agent has written `text` in its place. */
+function rewrite(item: TextItem, text: string): TextItem {
+  const isRepeated = item.text.startsWith(text) && item.text !== text;
+  return isRepeated ? { ...item, rewritten: text } : textItem(item, text);
 }
 
 function withMessage(turn: Turn, message: Message): Turn {
@@ -152,6 +182,12 @@ function isAnswer({ name, parts }: A2AArtifact): boolean {
 
 function withChunk(turn: Turn, artifact: A2AArtifact, isAppended: boolean): Turn {
   const { artifactId, parts } = artifact;
+  const last = turn.items.at(-1);
+  const isBegunAgain = !isAppended && last?.kind === "text" && last.artifactId === artifactId;
+  const isOnlyPart = turn.items.filter((item) => isOf(item, artifactId)).length === 1;
+  if (isBegunAgain && isOnlyPart && isAnswer(artifact)) {
+    return withLast(turn, rewrite(last, textOfParts(parts)));
+  }
   if (!isAppended) return withWhole(turn, artifact);
   if (turn.items.some((item) => item.kind === "artifact" && item.artifactId === artifactId)) {
     return turn;
@@ -168,6 +204,10 @@ function withWhole(turn: Turn, artifact: A2AArtifact): Turn {
     return { ...turn, items: [...others, { kind: "artifact", artifactId }] };
   }
   const whole = textOfParts(artifact.parts);
+  const last = turn.items.at(-1);
+  if (last?.kind === "text" && last.rewritten !== undefined && last.artifactId === artifactId) {
+    return withLast(turn, rewrite(last, whole));
+  }
   const known = answerText({ ...turn, items: turn.items.filter((item) => isOf(item, artifactId)) });
   if (whole.startsWith(known)) return withText(turn, artifactId, whole.slice(known.length));
   return { ...turn, items: [...others, { kind: "text", artifactId, text: whole }] };
@@ -183,7 +223,12 @@ function withText(turn: Turn, artifactId: string, text: string): Turn {
   if (last?.kind !== "text" || last.artifactId !== artifactId) {
     return withItem(turn, { kind: "text", artifactId, text });
   }
-  return { ...turn, items: [...turn.items.slice(0, -1), { ...last, text: last.text + text }] };
+  if (last.rewritten !== undefined) return withLast(turn, rewrite(last, last.rewritten + text));
+  return withLast(turn, textItem(last, last.text + text));
+}
+
+function withLast(turn: Turn, item: TurnItem): Turn {
+  return { ...turn, items: [...turn.items.slice(0, -1), item] };
 }
 
 function withItem(turn: Turn, item: TurnItem): Turn {

@@ -9,7 +9,7 @@ import { Problem } from "./notices.tsx";
 import { fieldForValue } from "./schema-form/schema-field.ts";
 import { SchemaForm } from "./schema-form/schema-form.tsx";
 import { VisibleText } from "./visible-text.tsx";
-import type { ApprovalRequest, DecidedApproval, Decision } from "../server/approvals.ts";
+import type { ApprovalRequest, Decision } from "../server/approvals.ts";
 
 const RISKS = { info: "Low risk", warning: "Some risk", danger: "Dangerous" } as const;
 
@@ -125,7 +125,7 @@ function ApprovalDetails(props: { readonly approval: ApprovalRequest; readonly i
   const { prompt, preview, arguments: args } = props.approval;
   return (
     <>
-      {prompt !== undefined && <PlainText text={prompt} />}
+      {prompt !== undefined && !isListOf(args, prompt) && <PlainText text={prompt} />}
       {preview?.kind === "diff" && (
         <DiffView name={preview.path} before={preview.before} after={preview.after} />
       )}
@@ -216,9 +216,19 @@ function Rejection({ isDisabled, onCancel, onReject }: RejectionProps) {
   );
 }
 
+interface DecisionLineProps {
+  readonly decision: {
+    readonly outcome?: string;
+    readonly option?: string;
+    readonly decidedBy?: string;
+    readonly feedback?: string;
+  };
+  /** Whether it was decided on this page. */
+  readonly isMine: boolean;
+}
+
 /** What became of an approval, and by whom. */
-export function DecisionLine({ decided }: { readonly decided: DecidedApproval }) {
-  const { decision, isMine } = decided;
+export function DecisionLine({ decision, isMine }: DecisionLineProps) {
   const { outcome = "decided", option, decidedBy, feedback } = decision;
   const whom = isMine ? "you" : decidedBy;
   const reach = {
@@ -243,4 +253,9 @@ export function DecisionLine({ decided }: { readonly decided: DecidedApproval })
       )}
     </span>
   );
+}
+
+/** Whether the prompt only lists the arguments, for clients that show nothing else. */
+function isListOf(args: unknown, prompt: string): boolean {
+  return prompt.trim() === JSON.stringify(args, undefined, 2);
 }

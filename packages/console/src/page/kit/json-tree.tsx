@@ -89,12 +89,21 @@ function describe(value: unknown, entries: Entries): string {
 
 function Name({ name }: { readonly name: string | undefined }) {
   if (name === undefined) return null;
-  return <span class="json-name">{printableJson(name).slice(1, -1)}: </span>;
+  return <span class="json-name">{escaped(name)}: </span>;
+}
+
+/** A string as in JSON, without its quotes. */
+function escaped(text: string): string {
+  return printableJson(text).slice(1, -1);
 }
 
 function Leaf({ value }: { readonly value: unknown }) {
   if (typeof value === "string") {
-    return <LongText class="json-string" text={printableJson(value)} limit={STRING_LENGTH} />;
+    return (
+      <span class="json-string">
+        "<LongText text={value} limit={STRING_LENGTH} write={escaped} />"
+      </span>
+    );
   }
   return <span class="json-value">{printableJson(value) ?? "undefined"}</span>;
 }

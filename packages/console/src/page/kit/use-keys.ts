@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
+import { singleKeys } from "./single-keys.ts";
 
-/** Calls back when a single key is pressed, unless someone is typing. */
+/** Calls back when a single key is pressed, unless someone is typing or has switched such keys off. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys);
   latest.current = keys;
@@ -8,6 +9,7 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
     const press = (event: KeyboardEvent): void => {
       const action = latest.current[event.key];
       if (action === undefined || event.defaultPrevented || isTyping(event)) return;
+      if (!singleKeys.value || document.querySelector("dialog[open]") !== null) return;
       event.preventDefault();
       action();
     };

@@ -1,6 +1,6 @@
 import type { RemoteSource } from "@convoke/protocol";
 import { signal } from "@preact/signals";
-import { ask } from "./session.ts";
+import { SERVER_URL, ask } from "./session.ts";
 
 /** An agent of the server. */
 export interface AgentSummary {
@@ -8,7 +8,7 @@ export interface AgentSummary {
   readonly name: string;
   readonly description: string;
   readonly version?: string;
-  /** Where its card and its bindings begin. Absent if it is not served. */
+  /** Where its card and its bindings begin, below the root of the server. Absent if it is not served. */
   readonly path?: string;
   readonly isEnabled: boolean;
   /** Whether it also answers at the root. */
@@ -41,7 +41,14 @@ export interface About {
 export const about = signal<About | undefined>(undefined);
 
 export async function loadAbout(): Promise<void> {
-  about.value = await ask<About>("/convoke/about");
+  const read = await ask<About>("/convoke/about");
+  about.value = { ...read, agents: read.agents.map(belowRoot) };
+}
+
+/** The server names whole paths, but those of requests begin at the path that it is mounted at. */
+function belowRoot(agent: AgentSummary): AgentSummary {
+  if (agent.path === undefined) return agent;
+  return { ...agent, path: agent.path.slice(SERVER_URL.pathname.length - 1) };
 }
 
 /** The agent with an id, or the one at the root. */

@@ -7,6 +7,7 @@ import type {
   ApprovalRisk,
   Metadata,
 } from "@convoke/protocol";
+import { sleep } from "@convoke/protocol/internal";
 import { signal } from "@preact/signals";
 import { about } from "./about.ts";
 import { onTaskChange } from "./feed.ts";
@@ -78,7 +79,7 @@ export async function loadApprovals(): Promise<void> {
   const ids = new Set(approvals.map(({ id }) => id));
   const gone = (openApprovals.value ?? []).filter(({ id }) => !ids.has(id));
   openApprovals.value = approvals;
-  await Promise.all(gone.map((approval) => addDecided(approval, false)));
+  await Promise.all(gone.map(lookUpDecision));
 }
 
 /** Loads the list now and after changes, until the signal is aborted. */
@@ -117,19 +118,37 @@ export async function decide(approval: ApprovalRequest, decision: Decision): Pro
   } catch (error) {
     if (!(error instanceof ServerProblem) || !/not a pending|already/.test(error.message))
       throw error;
-    await addDecided(approval, false);
-    return;
+    return lookUpDecision(approval);
   }
-  await addDecided(approval, true);
+  const outcome = option === "reject" ? "rejected" : "approved";
+  addDecided({
+    approval,
+    decision: { outcome, option, ...(feedback && { feedback }) },
+    isMine: true,
+  });
 }
 
-async function addDecided(approval: ApprovalRequest, isMine: boolean): Promise<void> {
+/** The agent notes a decision a moment after the server has accepted it. */
+const LOOK_AGAIN_MS = [0, 200, 500, 1000, 2000];
+
+/** Finds out what became of an approval that was not decided here. */
+async function lookUpDecision(approval: ApprovalRequest): Promise<void> {
   const { id } = approval;
   openApprovals.value = openApprovals.value?.filter((one) => one.id !== id);
-  if (decidedApprovals.value.some((one) => one.approval.id === id && one.isMine)) return;
-  const decision = (await findDecision(approval).catch(() => undefined)) ?? {};
+  for (const ms of LOOK_AGAIN_MS) {
+    await sleep(ms);
+    if (decidedApprovals.value.some((one) => one.approval.id === id)) return;
+    const decision = await findDecision(approval).catch(() => undefined);
+    if (decision !== undefined) return addDecided({ approval, decision, isMine: false });
+  }
+  addDecided({ approval, decision: {}, isMine: false });
+}
+
+function addDecided(decided: DecidedApproval): void {
+  const { id } = decided.approval;
+  openApprovals.value = openApprovals.value?.filter((one) => one.id !== id);
   const others = decidedApprovals.value.filter((one) => one.approval.id !== id);
-  decidedApprovals.value = [{ approval, decision, isMine }, ...others].slice(0, MAX_DECIDED);
+  decidedApprovals.value = [decided, ...others].slice(0, MAX_DECIDED);
 }
 
 interface LogPage {

@@ -3,6 +3,9 @@ import { type AgentEvent, type Task, applyEvent } from "@convoke/protocol";
 /** How many events a page has. Pages begin at multiples of it, so any of them can be loaded alone. */
 export const PAGE_LENGTH = 1000;
 
+/** How many tasks are kept if each of them comes from the server. */
+const MAX_SENT_TASKS = 50;
+
 /** An event of a log, or several chunks that the server has joined to one. */
 export interface LoggedEvent {
   /** The position of the first chunk; `seq` for a single event. */
@@ -84,6 +87,9 @@ export class EventLog {
   /** Remembers the task after an event, as the server has sent it. */
   setTask(seq: number, task: Task): void {
     this.#tasks.set(seq, task);
+    // Tasks that the server has sent do not share their parts.
+    const [oldest] = this.#tasks.keys();
+    if (!this.isWhole && this.#tasks.size > MAX_SENT_TASKS) this.#tasks.delete(oldest!);
   }
 
   /** The event at a position. */

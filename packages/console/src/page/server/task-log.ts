@@ -41,6 +41,9 @@ const FILLED_PAGES = 50;
 /** Events of a live task are shown together, this often. */
 const REFRESH_MS = 100;
 
+/** The same if the server is asked for the task each time. */
+const SLOW_REFRESH_MS = 1000;
+
 /** The log of a task in this page: loaded by pages, and followed while the task works. */
 export class TaskLog {
   readonly taskId: string;
@@ -220,7 +223,6 @@ export class TaskLog {
         this.events.append(entry);
         const number = pageOf(entry.seq);
         if (this.#exact.at(-1) !== number) this.#keepExact(number);
-        if (!this.events.isWhole) void this.need(entry.seq).catch(() => undefined);
         this.#refresh();
       },
     }).catch((problem: unknown) => {
@@ -230,10 +232,12 @@ export class TaskLog {
 
   /** Many events may come at once. A timer also runs in hidden tabs, animation frames do not. */
   #refresh(): void {
+    const refreshMs =
+      this.events.isWhole || this.status.value !== "ready" ? REFRESH_MS : SLOW_REFRESH_MS;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.version.value++;
-    }, REFRESH_MS);
+    }, refreshMs);
   }
 }
 

@@ -1,7 +1,5 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ApprovalsPage } from "../approvals/approvals-page.tsx";
-import { ChatPage } from "../chat/chat-page.tsx";
 import { HomePage } from "../home/home-page.tsx";
 import { Empty, Problem } from "../kit/notices.tsx";
 import { Link, route } from "../navigation/navigate.tsx";
@@ -30,10 +28,10 @@ type PageTable = {
 
 const PAGES: PageTable = {
   home: HomePage,
-  chat: ChatPage,
+  chat: lazyPage(async () => (await import("../chat/chat-page.tsx")).ChatPage),
   tasks: TasksPage,
   task: TaskPage,
-  approvals: ApprovalsPage,
+  approvals: lazyPage(async () => (await import("../approvals/approvals-page.tsx")).ApprovalsPage),
   pushes: lazyPage(async () => (await import("../pushes/pushes-page.tsx")).PushesPage),
   agents: lazyPage(async () => (await import("../agents/agents-page.tsx")).AgentsPage),
   metrics: lazyPage(async () => (await import("../metrics/metrics-page.tsx")).MetricsPage),

@@ -1,10 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { LongText, visibleText } from "../kit/long-text.tsx";
+import { LongText } from "../kit/long-text.tsx";
 import { Empty } from "../kit/notices.tsx";
 import { formatCost, formatCount, formatDuration } from "../kit/time.tsx";
+import { SomeOf } from "../kit/some-of.tsx";
+import { visibleLine, visibleText } from "../kit/visible-text.tsx";
 import type { LensProps } from "./lens.ts";
 import { type ModelCall, findModelCalls, total } from "./model-calls.ts";
+
+const SHOWN = 100;
 
 /** What the agent asked of models, what they answered, and what that cost. */
 export function ModelLens({ entries, go }: LensProps) {
@@ -20,11 +24,15 @@ export function ModelLens({ entries, go }: LensProps) {
     <>
       <Totals calls={calls} />
       <ol class="calls">
-        {calls.map((call) => (
-          <li key={call.seq} class="card call" data-outcome={call.outcome}>
-            <Call call={call} go={go} />
-          </li>
-        ))}
+        <SomeOf
+          items={calls}
+          limit={SHOWN}
+          render={(call) => (
+            <li class="card call" data-outcome={call.outcome}>
+              <Call call={call} go={go} />
+            </li>
+          )}
+        />
       </ol>
     </>
   );
@@ -91,11 +99,15 @@ function Call({ call, go }: { readonly call: ModelCall; readonly go: LensProps["
           <LongText text={call.said} limit={600} />
         </p>
       )}
-      {call.tools.map(({ name, input }, place) => (
-        <p key={place} class="tool-use mono">
-          {visibleText(name)}(<LongText text={input} limit={300} />)
-        </p>
-      ))}
+      <SomeOf
+        items={call.tools}
+        limit={SHOWN}
+        render={({ name, input }) => (
+          <p class="tool-use mono">
+            {visibleLine(name, 100)}(<LongText text={input} limit={300} />)
+          </p>
+        )}
+      />
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { visibleText } from "../kit/long-text.tsx";
 import { Empty, Loading, Problem } from "../kit/notices.tsx";
 import { Ago, formatCount, formatDuration } from "../kit/time.tsx";
+import { visibleText } from "../kit/visible-text.tsx";
 import { useResource } from "../server/resource.ts";
 import { ask } from "../server/session.ts";
 import { scope } from "../server/task-log.ts";

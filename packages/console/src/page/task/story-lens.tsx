@@ -1,19 +1,20 @@
-import { isTerminal } from "@convoke/protocol";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Icon, type IconName } from "../kit/icon.tsx";
 import { JsonTree } from "../kit/json-tree.tsx";
-import { LongText, visibleText } from "../kit/long-text.tsx";
+import { LongText } from "../kit/long-text.tsx";
 import { Empty } from "../kit/notices.tsx";
+import { SomeOf } from "../kit/some-of.tsx";
 import { STATE_NAMES, StateBadge } from "../kit/state-badge.tsx";
 import { formatCount, formatDuration } from "../kit/time.tsx";
+import { shortId, visibleLine } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import { type TreeNode, hasPage, readTree } from "../server/call-tree.ts";
 import { FILE_ID } from "../server/log-file.ts";
 import { useResource } from "../server/resource.ts";
 import type { LensProps } from "./lens.ts";
 import { type Fields, fieldsOf, textField } from "./notes.ts";
-import { Parts } from "./parts.tsx";
+import { Parts, Prose } from "./parts.tsx";
 import {
   type QuestionItem,
   type SaidItem,
@@ -31,6 +32,7 @@ export function StoryLens({ entries, log, go, task, isNow }: LensProps) {
   const items = useMemo(() => tellStory(entries), [entries]);
   const called = useCalledTasks(log.taskId, items);
   const [count, setCount] = useState(SHOWN);
+  const isAtWork = task.status.state === "working" || task.status.state === "submitted";
   const hidden = Math.max(0, items.length - count);
   if (items.length === 0) return <Empty title="Nothing has happened yet" />;
   return (
@@ -61,7 +63,7 @@ export function StoryLens({ entries, log, go, task, isNow }: LensProps) {
           </li>
         ))}
       </ol>
-      {isNow && !isTerminal(task.status.state) && (
+      {isNow && isAtWork && (
         <p class="story-now" role="status">
           <StateBadge state={task.status.state} />
         </p>
@@ -130,7 +132,9 @@ function Item({ item, called }: ItemProps) {
         </p>
       );
     case "line":
-      return <p class={item.isBad ? "story-line bad" : "story-line"}>{visibleText(item.text)}</p>;
+      return (
+        <p class={item.isBad ? "story-line bad" : "story-line"}>{visibleLine(item.text, 600)}</p>
+      );
     case "end":
       return (
         <Block title={<StateBadge state={item.state} />}>
@@ -166,12 +170,8 @@ function Said({ item }: { readonly item: SaidItem }) {
   const text = item.texts.join("").trim();
   return (
     <>
-      {item.name !== undefined && <p class="story-title">{visibleText(item.name)}</p>}
-      {text !== "" && (
-        <p class="prose">
-          <LongText text={text} hasEnd />
-        </p>
-      )}
+      {item.name !== undefined && <p class="story-title">{visibleLine(item.name, 200)}</p>}
+      {text !== "" && <Prose text={text} />}
       <Parts parts={item.parts} />
     </>
   );
@@ -188,7 +188,7 @@ function ToolCall({ item, called }: { readonly item: ToolItem; readonly called: 
   return (
     <Block
       icon={item.child ? "agents" : "key"}
-      title={<code>{visibleText(item.name)}</code>}
+      title={<code>{visibleLine(item.name, 200)}</code>}
       aside={
         <>
           <span class={`outcome ${item.outcome}`}>{OUTCOMES[item.outcome]}</span>
@@ -197,7 +197,7 @@ function ToolCall({ item, called }: { readonly item: ToolItem; readonly called: 
       }
     >
       {item.progress !== undefined && item.outcome === "running" && (
-        <p class="story-line">{visibleText(item.progress)}</p>
+        <p class="story-line">{visibleLine(item.progress, 400)}</p>
       )}
       {item.approval && <ApprovalFacts approval={item.approval} decision={item.decision} />}
       {item.child && <Child child={item.child} node={called.get(item.child.taskId)} />}
@@ -213,7 +213,7 @@ interface ChildProps {
 }
 
 function Child({ child: { agent, taskId }, node }: ChildProps) {
-  const name = `Task ${visibleText(taskId.slice(0, 8))} of ${visibleText(agent)}`;
+  const name = `Task ${shortId(taskId)} of ${visibleLine(agent, 100)}`;
   return (
     <p class="child">
       {node && hasPage(node) ? (
@@ -250,24 +250,24 @@ function ApprovalFacts({ approval, decision }: ApprovalFactsProps) {
     <p class="approval-line">
       <Icon name="approvals" size={15} />
       <span>
-        {visibleText(textField(approval, "title") ?? "Approval")}
-        {risk !== undefined && <span class="badge">{visibleText(risk)} risk</span>}{" "}
+        {visibleLine(textField(approval, "title") ?? "Approval", 300)}
+        {risk !== undefined && <span class="badge">{visibleLine(risk, 20)} risk</span>}{" "}
         {outcome === undefined ? (
           "Not decided yet."
         ) : (
           <strong>
             {capital(outcome)}
-            {decidedBy !== undefined && ` by ${visibleText(decidedBy)}`}.
+            {decidedBy !== undefined && ` by ${visibleLine(decidedBy, 100)}`}.
           </strong>
         )}
-        {feedback !== undefined && <> “{visibleText(feedback)}”</>}
+        {feedback !== undefined && <> “{visibleLine(feedback, 600)}”</>}
       </span>
     </p>
   );
 }
 
 function capital(text: string): string {
-  return visibleText(text.charAt(0).toUpperCase() + text.slice(1));
+  return visibleLine(text.charAt(0).toUpperCase() + text.slice(1), 40);
 }
 
 function Question({ item }: { readonly item: QuestionItem }) {
@@ -288,11 +288,15 @@ function Question({ item }: { readonly item: QuestionItem }) {
         )
       }
     >
-      {prompts.map((prompt, place) => (
-        <p key={place} class="prose">
-          <LongText text={prompt} />
-        </p>
-      ))}
+      <SomeOf
+        items={prompts}
+        limit={20}
+        render={(prompt) => (
+          <p class="prose">
+            <LongText text={prompt} />
+          </p>
+        )}
+      />
     </Block>
   );
 }
@@ -306,7 +310,7 @@ function Step({ item }: { readonly item: StepItem }) {
   return (
     <Block
       icon="check"
-      title={<code>{visibleText(item.name)}</code>}
+      title={<code>{visibleLine(item.name, 200)}</code>}
       aside={
         <>
           <span class={`outcome ${outcome}`}>{OUTCOMES[outcome]}</span>
@@ -314,7 +318,7 @@ function Step({ item }: { readonly item: StepItem }) {
         </>
       }
     >
-      {item.problem !== undefined && <p class="story-line bad">{visibleText(item.problem)}</p>}
+      {item.problem !== undefined && <p class="story-line bad">{visibleLine(item.problem, 600)}</p>}
       {item.result !== undefined && <JsonTree name="result" value={item.result} />}
     </Block>
   );

@@ -1,12 +1,11 @@
 import { type Task, isTerminal, textOfParts } from "@convoke/protocol";
-import { oneLine } from "@convoke/protocol/internal";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { CopyButton } from "../kit/copy-button.tsx";
-import { visibleText } from "../kit/long-text.tsx";
 import { Problem } from "../kit/notices.tsx";
 import { StateBadge } from "../kit/state-badge.tsx";
 import { Ago, formatCost, formatCount, formatDuration } from "../kit/time.tsx";
+import { shortId, visibleLine, visibleText } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import { about } from "../server/about.ts";
 import { cancelTask } from "../server/cancel-task.ts";
@@ -52,7 +51,7 @@ export function TaskHead(props: LensProps) {
 
 function titleOf({ history = [] }: Task): string {
   const [first] = history;
-  const words = first === undefined ? "" : oneLine(textOfParts(first.parts), 120);
+  const words = first === undefined ? "" : visibleLine(textOfParts(first.parts), 120);
   return words || "Task without text";
 }
 
@@ -78,10 +77,6 @@ function Id({ label, id }: { readonly label: string; readonly id: string }) {
       <CopyButton text={id} label={`Copy the ${label} id`} />
     </Fact>
   );
-}
-
-function shortId(id: string): string {
-  return id.length <= 13 ? visibleText(id) : `${visibleText(id.slice(0, 8))}…${id.slice(-4)}`;
 }
 
 function Times({ entries }: { readonly entries: readonly LogEntry[] }) {

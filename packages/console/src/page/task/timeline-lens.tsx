@@ -1,8 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
-import { visibleText } from "../kit/long-text.tsx";
 import { Empty } from "../kit/notices.tsx";
 import { formatCount, formatDuration } from "../kit/time.tsx";
 import { VirtualRows } from "../kit/virtual-rows.tsx";
+import { visibleText } from "../kit/visible-text.tsx";
 import type { LensProps } from "./lens.ts";
 import { isGap, timeOf } from "./notes.ts";
 import { type TimeScale, timeScale } from "./time-scale.ts";
@@ -22,9 +22,10 @@ const KIND_NAMES: Readonly<Record<RowKind, string>> = {
   gap: "Not loaded",
 };
 
-/** What happened when, and how long it took. */
-export function TimelineLens(props: LensProps) {
-  const { entries, seq, go, log } = props;
+/** What happened when, and how long it took. It shows all of it, before and after the playhead. */
+export function TimelineLens({ seq, go, log }: LensProps) {
+  const version = log.version.value;
+  const entries = useMemo(() => [...log.events.upTo(log.events.head)], [log, version]);
   const rows = useMemo(() => buildTimeline(entries), [entries]);
   const scale = useMemo(
     () => timeScale(entries.flatMap((entry) => (isGap(entry) ? [] : (timeOf(entry) ?? [])))),
@@ -33,6 +34,8 @@ export function TimelineLens(props: LensProps) {
   const [filter, setFilter] = useState<RowKind | "failed" | undefined>();
   const shown = useMemo(() => rows.filter((row) => matches(row, filter)), [rows, filter]);
   const current = shown.findLastIndex((row) => row.from <= seq);
+  const entry = log.events.find(seq);
+  const now = entry && timeOf(entry);
   const choose = (row: TimelineRow): void => {
     if (row.kind === "gap") void log.fill(row.from, row.to);
     else go(row.to);
@@ -55,6 +58,8 @@ export function TimelineLens(props: LensProps) {
               row={shown[index]!}
               scale={scale}
               isCurrent={index === current}
+              isLater={shown[index]!.from > seq}
+              now={now}
               choose={() => choose(shown[index]!)}
             />
           )}
@@ -123,10 +128,14 @@ interface RowProps {
   readonly row: TimelineRow;
   readonly scale: TimeScale;
   readonly isCurrent: boolean;
+  /** Whether it is after the playhead. */
+  readonly isLater: boolean;
+  /** The time of the playhead. */
+  readonly now: number | undefined;
   readonly choose: () => void;
 }
 
-function Row({ row, scale, isCurrent, choose }: RowProps) {
+function Row({ row, scale, isCurrent, isLater, now, choose }: RowProps) {
   const took = durationOf(row);
   const range = row.from === row.to ? `${row.from}` : `${row.from}–${row.to}`;
   return (
@@ -135,6 +144,7 @@ function Row({ row, scale, isCurrent, choose }: RowProps) {
       class="timeline-row"
       data-kind={row.kind}
       data-failed={row.isFailed}
+      data-later={isLater}
       aria-current={isCurrent ? "true" : undefined}
       title={`Events ${range}`}
       onClick={choose}
@@ -149,6 +159,9 @@ function Row({ row, scale, isCurrent, choose }: RowProps) {
           <span key={start} class="timeline-idle" style={placeAt(start, end)} />
         ))}
         <Bar row={row} scale={scale} />
+        {now !== undefined && (
+          <span class="timeline-now" style={{ left: `${scale.place(now) * 100}%` }} />
+        )}
       </span>
       <span class="timeline-took">{took === undefined ? "" : formatDuration(took)}</span>
     </button>

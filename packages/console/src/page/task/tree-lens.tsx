@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { visibleText } from "../kit/long-text.tsx";
 import { Loading, Problem } from "../kit/notices.tsx";
 import { StateBadge } from "../kit/state-badge.tsx";
 import { formatCost, formatCount, formatDuration } from "../kit/time.tsx";
+import { visibleText } from "../kit/visible-text.tsx";
 import { Link, navigate } from "../navigation/navigate.tsx";
 import { type CallTree, type TreeNode, hasPage, readTree } from "../server/call-tree.ts";
 import { onTaskChange } from "../server/feed.ts";

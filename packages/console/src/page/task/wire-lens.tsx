@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { CopyButton } from "../kit/copy-button.tsx";
 import { JsonTree } from "../kit/json-tree.tsx";
 import { LongText } from "../kit/long-text.tsx";
@@ -90,6 +90,11 @@ function WireEvent({ entry, form }: WireEventProps) {
   const loaded = useResource(async () => ({ text: await wireText(entry, form), form }), [form]);
   const [isRaw, setRaw] = useState(false);
   useEffect(() => setRaw(form.endsWith("grpc")), [form]);
+  const json = loaded.value?.text?.json;
+  const parsed = useMemo(
+    (): unknown => (json === undefined ? undefined : JSON.parse(json)),
+    [json],
+  );
   if (loaded.problem) return <Problem problem={loaded.problem} retry={loaded.reload} />;
   if (loaded.value === undefined || loaded.value.form !== form) return null;
   const { text } = loaded.value;
@@ -116,11 +121,7 @@ function WireEvent({ entry, form }: WireEventProps) {
         </label>
         <CopyButton text={() => text.json} label="Copy the JSON" />
       </div>
-      {isRaw ? (
-        <Sent text={text} form={form} />
-      ) : (
-        <JsonTree value={JSON.parse(text.json) as unknown} openLevels={4} />
-      )}
+      {isRaw ? <Sent text={text} form={form} /> : <JsonTree value={parsed} openLevels={4} />}
     </div>
   );
 }

@@ -1,9 +1,9 @@
 import { isTerminal } from "@convoke/protocol";
-import { oneLine } from "@convoke/protocol/internal";
 import { useRef } from "preact/hooks";
 import { StateBadge } from "../kit/state-badge.tsx";
 import { Ago, formatCost, formatCount, formatDuration } from "../kit/time.tsx";
 import { useKeys } from "../kit/use-keys.ts";
+import { shortId, visibleLine } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import type { TaskRow } from "../server/task-list.ts";
 
@@ -64,16 +64,18 @@ export function TaskTable({ rows, hasOwners, hasAgents, chosen, choose }: TaskTa
               )}
             </td>
             <td class="task-words">
-              <Link to={{ page: "task", taskId: row.id, lens: "story" }} class="task-link">
-                {titleOf(row)}
-              </Link>
-              <span class="task-id mono muted">{row.id.slice(0, 8)}</span>
+              <div class="task-line">
+                <Link to={{ page: "task", taskId: row.id, lens: "story" }} class="task-link">
+                  {titleOf(row)}
+                </Link>
+                <span class="task-id mono muted">{shortId(row.id)}</span>
+              </div>
             </td>
             <td>
               <StateBadge state={row.status.state} />
             </td>
-            {hasAgents && <td class="task-agent">{oneLine(row.agent, 40)}</td>}
-            {hasOwners && <td class="task-owner">{oneLine(row.owner ?? "", 40)}</td>}
+            {hasAgents && <td class="task-agent">{visibleLine(row.agent, 40)}</td>}
+            {hasOwners && <td class="task-owner">{visibleLine(row.owner ?? "", 40)}</td>}
             <td class="task-changed">
               <Ago at={row.status.timestamp} />
             </td>
@@ -86,7 +88,7 @@ export function TaskTable({ rows, hasOwners, hasAgents, chosen, choose }: TaskTa
 }
 
 function titleOf({ firstWords, id }: TaskRow): string {
-  return oneLine(firstWords ?? "", 140) || id.slice(0, 8);
+  return visibleLine(firstWords ?? "", 140) || shortId(id);
 }
 
 function Figures({ row: { usage, createdAt, status } }: { readonly row: TaskRow }) {

@@ -1,4 +1,4 @@
-import { isObject } from "@convoke/protocol/internal";
+import { isObject, oneLine, printableJson } from "@convoke/protocol/internal";
 import { useId, useState } from "preact/hooks";
 import { Segmented } from "../segmented.tsx";
 import { VisibleText } from "../visible-text.tsx";
@@ -217,7 +217,7 @@ function ValueInput({ field, value, onChange, attributes }: ValueInputProps) {
           <option value="-1">Choose…</option>
           {field.options.map((option, place) => (
             <option key={place} value={String(place)}>
-              {typeof option === "string" ? option : JSON.stringify(option)}
+              {typeof option === "string" ? oneLine(option) : printableJson(option)}
             </option>
           ))}
         </select>
