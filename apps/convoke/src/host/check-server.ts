@@ -3,8 +3,8 @@ import type { CheckServer } from "@convoke/server";
 const TIMEOUT_MS = 20_000;
 
 /**
- * Checks an agent of the running server, as `convoke check` does. Loads the probes on first use. The
- * probe "card" stands for all probes of the card, which send no message.
+ * Checks an agent of the running server, as `convoke check` does. Loads the probes on first use. "card"
+ * in `only` stands for all probes of the card.
  */
 export const checkServer: CheckServer = async ({ only, ...request }) => {
   const { CARD_PROBES, checkAgent, junitReport, probeId } = await import("@convoke/check");

@@ -53,8 +53,8 @@ export function CheckPanel({ agentId }: { readonly agentId: string }) {
         )}
       </div>
       <p class="muted small">
-        Checking everything sends messages to the agent, which begin tasks, on every interface of
-        its card.
+        A check sends messages to the agent, which begin tasks: one on each interface of its card,
+        or many if everything is checked.
       </p>
       {progress && <Progress progress={progress} />}
       {problem && <Problem problem={problem} />}
