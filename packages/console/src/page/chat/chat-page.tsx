@@ -157,6 +157,11 @@ const PROTOCOLS: readonly (readonly [string, AgentProtocol])[] = [
   ["A2A 0.3, REST", { version: "0.3", binding: "rest" }],
 ];
 
+const BINDING_NAMES: Readonly<Record<string, string>> = {
+  JSONRPC: "JSON-RPC",
+  "HTTP+JSON": "REST",
+};
+
 function ChatSettings({ session }: { readonly session: ChatSession }) {
   const remote = session.remote.value;
   const selected = PROTOCOLS.findIndex(
@@ -165,7 +170,9 @@ function ChatSettings({ session }: { readonly session: ChatSession }) {
   return (
     <details class="chat-settings">
       <summary class="button quiet">
-        {remote === undefined ? "Connecting…" : `${remote.version} ${remote.binding}`}
+        {remote === undefined
+          ? "Connecting…"
+          : `A2A ${remote.version}, ${BINDING_NAMES[remote.binding] ?? remote.binding}`}
       </summary>
       <div class="chat-settings-box card">
         <label class="field">

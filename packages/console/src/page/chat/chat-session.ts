@@ -90,9 +90,16 @@ export class ChatSession {
     await this.#follow(this.#conversation.resume(), last.key);
   }
 
-  /** Cancels the task that runs. */
+  /** Cancels the task that runs or waits. */
   async stop(): Promise<void> {
-    await this.#run?.cancel().catch((error: unknown) => (this.problem.value = error as Error));
+    const last = this.#turns.at(-1);
+    try {
+      if (this.#run !== undefined) await this.#run.cancel();
+      else if (last?.task !== undefined) await this.remote.value?.cancel(last.task.id);
+    } catch (error) {
+      this.problem.value = error as Error;
+    }
+    if (this.#run === undefined && last !== undefined) await this.#complete(last.key);
   }
 
   close(): void {
@@ -258,7 +265,7 @@ function withAnswer(turn: Turn, message: Message): Turn {
 }
 
 /** Whether the card of an agent declares an extension. */
-export function declaresExtension({ card }: RemoteAgent, uri: string): boolean {
+function declaresExtension({ card }: RemoteAgent, uri: string): boolean {
   const { capabilities } = card;
   const declared = isObject(capabilities) ? capabilities["extensions"] : [];
   return Array.isArray(declared) && declared.some((one) => isObject(one) && one["uri"] === uri);

@@ -37,13 +37,21 @@ export function ConversationView({ session, agent, onOpenArtifact }: Conversatio
   const turns = session.turns.value;
   const isRunning = session.isRunning.value;
   const waiting = waitingTask(session);
+  const isSecret = waiting !== undefined && openQuestions(waiting).some((one) => one.isSensitive);
   const scroller = useStickToBottom([turns, isRunning, session.note.value]);
   const say = (parts: readonly A2APart[], options?: { readonly isSecret: boolean }): void =>
     void session.say(parts, options);
   const remote = session.remote.value;
   return (
     <>
-      <div class="chat-scroll" ref={scroller} tabIndex={0} role="log" aria-label="Conversation">
+      <div
+        class="chat-scroll"
+        ref={scroller}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-busy={isRunning}
+      >
         <div class="chat-turns">
           {turns.length === 0 && session.isLoaded.value && (
             <Suggestions
@@ -72,16 +80,19 @@ export function ConversationView({ session, agent, onOpenArtifact }: Conversatio
           {session.problem.value && <Problem problem={session.problem.value} />}
         </div>
       </div>
-      <Composer
-        modes={remote === undefined ? [] : inputModes(remote.card)}
-        isRunning={isRunning && waiting === undefined}
-        isDisabled={remote === undefined}
-        placeholder={
-          waiting === undefined ? `Message ${oneLine(agent.name, 40)}` : "Answer the agent"
-        }
-        onSend={say}
-        onStop={() => void session.stop()}
-      />
+      {/* A secret belongs into its own field, where it is not shown. */}
+      {!isSecret && (
+        <Composer
+          modes={remote === undefined ? [] : inputModes(remote.card)}
+          isRunning={isRunning && waiting === undefined}
+          isDisabled={remote === undefined}
+          placeholder={
+            waiting === undefined ? `Message ${oneLine(agent.name, 40)}` : "Answer the agent"
+          }
+          onSend={say}
+          onStop={() => void session.stop()}
+        />
+      )}
     </>
   );
 }
@@ -127,6 +138,9 @@ function Waiting({ task, session, agent, onAnswer }: WaitingProps) {
           onCheck={() => void session.resume()}
         />
       ))}
+      <button type="button" class="button quiet cancel-task" onClick={() => void session.stop()}>
+        Cancel the task
+      </button>
     </div>
   );
 }
