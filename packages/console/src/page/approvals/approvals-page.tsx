@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { ApprovalCard, DecisionLine } from "../kit/approval-card.tsx";
+import { ApprovalCard, DecisionLine } from "../kit/approval/approval-card.tsx";
 import { Empty, Loading, Problem } from "../kit/notices.tsx";
 import { Ago } from "../kit/time.tsx";
 import { useKeys } from "../kit/use-keys.ts";

@@ -21,7 +21,7 @@ export interface ChatSessionOptions {
   readonly agent: AgentSummary;
   /** The conversation to continue. Absent for a new one. */
   readonly contextId?: string | undefined;
-  /** Changes with the protocol and the tools: then the page opens another session. */
+  /** Changes with the protocol, the tools and the visitor: then the page opens another session. */
   readonly settings: string;
   readonly protocol: AgentProtocol;
   readonly tools: readonly ClientTool[];
@@ -35,8 +35,8 @@ export type StreamNote = "lost" | "resumed" | "polling";
 /** Words appear in groups, so that a fast answer does not draw the page for each of them. */
 const SHOW_EVERY_MS = 40;
 
-/** Older tasks of a conversation are on the Tasks page. */
-const MAX_TURNS = 30;
+/** How many tasks of a conversation are shown. Older ones are on the Tasks page. */
+export const MAX_TURNS = 30;
 
 /** A conversation with an agent that a visitor looks at. */
 export class ChatSession {

@@ -7,13 +7,14 @@ import {
 } from "@convoke/protocol";
 import { isObject, oneLine } from "@convoke/protocol/internal";
 import { useEffect, useRef } from "preact/hooks";
-import { ApprovalCard } from "../kit/approval-card.tsx";
+import { ApprovalCard } from "../kit/approval/approval-card.tsx";
 import { Problem } from "../kit/notices.tsx";
 import { VisibleText } from "../kit/visible-text.tsx";
+import { Link } from "../navigation/navigate.tsx";
 import type { AgentSummary } from "../server/about.ts";
 import { decide, toRequest } from "../server/approvals.ts";
 import { inputModes } from "./attachments.ts";
-import type { ChatSession, StreamNote } from "./chat-session.ts";
+import { type ChatSession, MAX_TURNS, type StreamNote } from "./chat-session.ts";
 import { Composer } from "./composer.tsx";
 import { type ToolConsent, consents } from "./page-tools.ts";
 import { QuestionForm } from "./question-form.tsx";
@@ -59,6 +60,15 @@ export function ConversationView({ session, agent, onOpenArtifact }: Conversatio
               card={remote?.card}
               onSay={(text) => say([textPart(text)])}
             />
+          )}
+          {turns.length >= MAX_TURNS && (
+            <p class="small muted">
+              Older messages are in the{" "}
+              <Link to={{ page: "tasks", filters: { contextId: session.contextId } }}>
+                tasks of this conversation
+              </Link>
+              .
+            </p>
           )}
           {turns.map((turn, place) => (
             <TurnView

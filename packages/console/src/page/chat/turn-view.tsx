@@ -9,7 +9,7 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 import { isObject, printableJson } from "@convoke/protocol/internal";
-import { DecisionLine } from "../kit/approval-card.tsx";
+import { DecisionLine } from "../kit/approval/approval-card.tsx";
 import { Icon } from "../kit/icon.tsx";
 import { JsonText } from "../kit/json-text.tsx";
 import { Markdown, PlainText } from "../kit/markdown/markdown.tsx";

@@ -1,15 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { approvalPath } from "@convoke/protocol";
 import type { ComponentChildren } from "preact";
-import { DiffView } from "./diff/diff-view.tsx";
-import { Expiry } from "./expiry.tsx";
-import { JsonText } from "./json-text.tsx";
-import { Markdown, PlainText } from "./markdown/markdown.tsx";
-import { Problem } from "./notices.tsx";
-import { fieldForValue } from "./schema-form/schema-field.ts";
-import { SchemaForm } from "./schema-form/schema-form.tsx";
-import { VisibleText } from "./visible-text.tsx";
-import type { ApprovalRequest, Decision } from "../server/approvals.ts";
+import { DiffView } from "../diff/diff-view.tsx";
+import { Expiry } from "../expiry.tsx";
+import { JsonText } from "../json-text.tsx";
+import { Markdown, PlainText } from "../markdown/markdown.tsx";
+import { Problem } from "../notices.tsx";
+import { fieldForValue } from "../schema-form/schema-field.ts";
+import { SchemaForm } from "../schema-form/schema-form.tsx";
+import { VisibleText } from "../visible-text.tsx";
+import type { ApprovalRequest, Decision } from "../../server/approvals.ts";
 
 const RISKS = { info: "Low risk", warning: "Some risk", danger: "Dangerous" } as const;
 
