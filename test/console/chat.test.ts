@@ -99,7 +99,9 @@ describe("the chat of the console", { timeout: WITHIN_MS }, () => {
     await page.locator(".chat-settings summary").click();
     await page.getByLabel("Protocol").selectOption("A2A 0.3, REST");
     await page.getByLabel("Let the agent use tools of this page").check();
-    await page.getByText("0.3 HTTP+JSON").click();
+    const summary = page.locator(".chat-settings summary");
+    await expect.poll(() => summary.innerText(), WAIT).toBe("A2A 0.3, REST");
+    await summary.click();
     await say(page, "pick_file");
     await page.getByLabel("File for the agent").setInputFiles({
       name: "picked.txt",
@@ -116,6 +118,9 @@ describe("the chat of the console", { timeout: WITHIN_MS }, () => {
     await ready(page);
     await say(page, "secret");
     const field = page.locator("input[type=password][autocomplete=off]");
+    await field.waitFor(WAIT);
+    // Elsewhere it would be shown.
+    expect(await page.getByLabel("Message", { exact: true }).count()).toBe(0);
     await field.fill("hunter2-of-Ann");
     await field.press("Enter");
     await expect.poll(() => answer(page), WAIT).toBe("Thank you for the password.");

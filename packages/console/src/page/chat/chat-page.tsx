@@ -8,6 +8,7 @@ import { navigate } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
 import { type AgentSummary, about, findAgent } from "../server/about.ts";
 import type { AgentProtocol } from "../server/agent-connection.ts";
+import { signIns } from "../server/session.ts";
 import { ArtifactPanel } from "./artifact-panel.tsx";
 import { ChatSession } from "./chat-session.ts";
 import { ConversationList } from "./conversation-list.tsx";
@@ -23,10 +24,10 @@ const protocol = signal<AgentProtocol>({});
 export function ChatPage({ route }: { readonly route: ChatRoute }) {
   const agent = findAgent(route.agent);
   if (about.value === undefined) return <div class="page chat" data-status="loading" />;
-  if (agent === undefined) {
+  if (agent?.path === undefined) {
     return (
       <div class="page" data-status="ready">
-        <Empty title="There is no such agent" />
+        <Empty title="There is no such agent here" />
       </div>
     );
   }
@@ -90,7 +91,7 @@ function useSession(agent: AgentSummary, contextId: string | undefined): ChatSes
   const [current, setCurrent] = useState<ChatSession>();
   const isSame = current !== undefined && current.contextId === contextId;
   const tools = toolsAreOn.value;
-  const settings = JSON.stringify([protocol.value, tools]);
+  const settings = JSON.stringify([protocol.value, tools, signIns.value]);
   const session = useMemo(() => {
     if (isSame && current.settings === settings) return current;
     return new ChatSession({
@@ -157,6 +158,11 @@ const PROTOCOLS: readonly (readonly [string, AgentProtocol])[] = [
   ["A2A 0.3, REST", { version: "0.3", binding: "rest" }],
 ];
 
+const BINDING_NAMES: Readonly<Record<string, string>> = {
+  JSONRPC: "JSON-RPC",
+  "HTTP+JSON": "REST",
+};
+
 function ChatSettings({ session }: { readonly session: ChatSession }) {
   const remote = session.remote.value;
   const selected = PROTOCOLS.findIndex(
@@ -165,7 +171,9 @@ function ChatSettings({ session }: { readonly session: ChatSession }) {
   return (
     <details class="chat-settings">
       <summary class="button quiet">
-        {remote === undefined ? "Connecting…" : `${remote.version} ${remote.binding}`}
+        {remote === undefined
+          ? "Connecting…"
+          : `A2A ${remote.version}, ${BINDING_NAMES[remote.binding] ?? remote.binding}`}
       </summary>
       <div class="chat-settings-box card">
         <label class="field">

@@ -21,7 +21,7 @@ export interface ChatSessionOptions {
   readonly agent: AgentSummary;
   /** The conversation to continue. Absent for a new one. */
   readonly contextId?: string | undefined;
-  /** Changes with the protocol and the tools: then the page opens another session. */
+  /** Changes with the protocol, the tools and the visitor: then the page opens another session. */
   readonly settings: string;
   readonly protocol: AgentProtocol;
   readonly tools: readonly ClientTool[];
@@ -35,8 +35,8 @@ export type StreamNote = "lost" | "resumed" | "polling";
 /** Words appear in groups, so that a fast answer does not draw the page for each of them. */
 const SHOW_EVERY_MS = 40;
 
-/** Older tasks of a conversation are on the Tasks page. */
-const MAX_TURNS = 30;
+/** How many tasks of a conversation are shown. Older ones are on the Tasks page. */
+export const MAX_TURNS = 30;
 
 /** A conversation with an agent that a visitor looks at. */
 export class ChatSession {
@@ -90,9 +90,16 @@ export class ChatSession {
     await this.#follow(this.#conversation.resume(), last.key);
   }
 
-  /** Cancels the task that runs. */
+  /** Cancels the task that runs or waits. */
   async stop(): Promise<void> {
-    await this.#run?.cancel().catch((error: unknown) => (this.problem.value = error as Error));
+    const last = this.#turns.at(-1);
+    try {
+      if (this.#run !== undefined) await this.#run.cancel();
+      else if (last?.task !== undefined) await this.remote.value?.cancel(last.task.id);
+    } catch (error) {
+      this.problem.value = error as Error;
+    }
+    if (this.#run === undefined && last !== undefined) await this.#complete(last.key);
   }
 
   close(): void {
@@ -258,7 +265,7 @@ function withAnswer(turn: Turn, message: Message): Turn {
 }
 
 /** Whether the card of an agent declares an extension. */
-export function declaresExtension({ card }: RemoteAgent, uri: string): boolean {
+function declaresExtension({ card }: RemoteAgent, uri: string): boolean {
   const { capabilities } = card;
   const declared = isObject(capabilities) ? capabilities["extensions"] : [];
   return Array.isArray(declared) && declared.some((one) => isObject(one) && one["uri"] === uri);

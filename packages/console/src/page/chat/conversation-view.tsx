@@ -10,10 +10,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { ApprovalCard } from "../kit/approval/approval-card.tsx";
 import { Problem } from "../kit/notices.tsx";
 import { VisibleText } from "../kit/visible-text.tsx";
+import { Link } from "../navigation/navigate.tsx";
 import type { AgentSummary } from "../server/about.ts";
 import { decide, toRequest } from "../server/approvals.ts";
 import { inputModes } from "./attachments.ts";
-import type { ChatSession, StreamNote } from "./chat-session.ts";
+import { type ChatSession, MAX_TURNS, type StreamNote } from "./chat-session.ts";
 import { Composer } from "./composer.tsx";
 import { type ToolConsent, consents } from "./page-tools.ts";
 import { QuestionForm } from "./question-form.tsx";
@@ -37,13 +38,21 @@ export function ConversationView({ session, agent, onOpenArtifact }: Conversatio
   const turns = session.turns.value;
   const isRunning = session.isRunning.value;
   const waiting = waitingTask(session);
+  const isSecret = waiting !== undefined && openQuestions(waiting).some((one) => one.isSensitive);
   const scroller = useStickToBottom([turns, isRunning, session.note.value]);
   const say = (parts: readonly A2APart[], options?: { readonly isSecret: boolean }): void =>
     void session.say(parts, options);
   const remote = session.remote.value;
   return (
     <>
-      <div class="chat-scroll" ref={scroller} tabIndex={0} role="log" aria-label="Conversation">
+      <div
+        class="chat-scroll"
+        ref={scroller}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-busy={isRunning}
+      >
         <div class="chat-turns">
           {turns.length === 0 && session.isLoaded.value && (
             <Suggestions
@@ -51,6 +60,15 @@ export function ConversationView({ session, agent, onOpenArtifact }: Conversatio
               card={remote?.card}
               onSay={(text) => say([textPart(text)])}
             />
+          )}
+          {turns.length >= MAX_TURNS && (
+            <p class="small muted">
+              Older messages are in the{" "}
+              <Link to={{ page: "tasks", filters: { contextId: session.contextId } }}>
+                tasks of this conversation
+              </Link>
+              .
+            </p>
           )}
           {turns.map((turn, place) => (
             <TurnView
@@ -72,16 +90,19 @@ export function ConversationView({ session, agent, onOpenArtifact }: Conversatio
           {session.problem.value && <Problem problem={session.problem.value} />}
         </div>
       </div>
-      <Composer
-        modes={remote === undefined ? [] : inputModes(remote.card)}
-        isRunning={isRunning && waiting === undefined}
-        isDisabled={remote === undefined}
-        placeholder={
-          waiting === undefined ? `Message ${oneLine(agent.name, 40)}` : "Answer the agent"
-        }
-        onSend={say}
-        onStop={() => void session.stop()}
-      />
+      {/* A secret belongs into its own field, where it is not shown. */}
+      {!isSecret && (
+        <Composer
+          modes={remote === undefined ? [] : inputModes(remote.card)}
+          isRunning={isRunning && waiting === undefined}
+          isDisabled={remote === undefined}
+          placeholder={
+            waiting === undefined ? `Message ${oneLine(agent.name, 40)}` : "Answer the agent"
+          }
+          onSend={say}
+          onStop={() => void session.stop()}
+        />
+      )}
     </>
   );
 }
@@ -127,6 +148,9 @@ function Waiting({ task, session, agent, onAnswer }: WaitingProps) {
           onCheck={() => void session.resume()}
         />
       ))}
+      <button type="button" class="button quiet cancel-task" onClick={() => void session.stop()}>
+        Cancel the task
+      </button>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { type ChangeObject, diffLines, diffWordsWithSpace } from "diff";
 
 /** A part of a line, and whether it differs from the line that it replaces. */
-export interface DiffPiece {
+interface DiffPiece {
   readonly text: string;
   readonly isChanged: boolean;
 }
