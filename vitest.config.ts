@@ -95,6 +95,11 @@ const HUGE = [
         "examples/cluster/**",
       ]
     : []),
+  ...(process.env["CONVOKE_CONSOLE_EVENTS"] === undefined
+    ? ["approvals", "chat", "inspector", "operations", "task"].map(
+        (name) => `test/console/${name}.test.ts`,
+      )
+    : []),
   ...(process.env["CONVOKE_SOAK_TASKS"] === undefined ? ["test/soak/postgres.test.ts"] : []),
   ...(process.env["CONVOKE_STORED_TASKS"] === undefined ? ["test/million/**"] : []),
 ];

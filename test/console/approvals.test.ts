@@ -29,7 +29,7 @@ describe("an approval in the console", { timeout: WITHIN_MS }, () => {
     expect(await cards[0]!.innerText()).toContain("Some risk");
     expect(await cards[0]!.locator("[data-kind=removed]").innerText()).toContain("the old line");
     expect(await cards[0]!.locator("[data-kind=added]").innerText()).toContain("the new line");
-    expect(await first.page.title()).toBe("(1) Convoke");
+    expect(await first.page.title()).toBe("(1) Approvals · Convoke");
     expect(await first.page.locator(".waiting-count").innerText()).toContain("1");
     await Promise.all(cards.map((card) => card.locator("[data-option=once]").click()));
 

@@ -14,7 +14,7 @@ export function Ago({ at }: { readonly at: string }) {
   );
 }
 
-export function formatAgo(ms: number): string {
+function formatAgo(ms: number): string {
   if (ms < 5000) return "just now";
   return `${formatLong(ms)} ago`;
 }

@@ -20,7 +20,7 @@ function currentAddress(): string {
 globalThis.addEventListener("popstate", () => (address.value = currentAddress()));
 
 /** The address of a page for `href`, which also works in a new tab. */
-export function hrefTo(to: Route): string {
+function hrefTo(to: Route): string {
   return BASE + formatRoute(to);
 }
 
