@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { approvalPath } from "@convoke/protocol";
 import type { ComponentChildren } from "preact";
 import { DiffView } from "../diff/diff-view.tsx";
@@ -193,7 +193,8 @@ interface RejectionProps {
 
 function Rejection({ isDisabled, onCancel, onReject }: RejectionProps) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  // Before the next key: what is typed at once is the reason, not a decision.
+  useLayoutEffect(() => input.current?.focus(), []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     onReject(input.current?.value.trim() || undefined);
