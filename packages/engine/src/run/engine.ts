@@ -272,11 +272,12 @@ export class Engine {
   }
 
   /**
-   * Starts the agent of a task on a turn, unless the task was canceled or ended meanwhile, or the
-   * agent is not served any more.
+   * Starts the agent of a task on a turn, unless the task was canceled or ended meanwhile, the agent
+   * is not served any more, or the engine has closed: then the next process finds the task.
    */
   start(live: LiveTask, facts: TurnFacts): Run | undefined {
     const { writer, agent } = live;
+    if (this.#closing.signal.aborted) return undefined;
     if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
     if (agent === undefined || agent.removed.aborted) return undefined;
     const run = new Run({
