@@ -84,4 +84,29 @@ describe("a process that does not learn what was stored", () => {
       expect(textOf(await a.get(taskId))).toBe("one, two");
     },
   );
+
+  verifies(
+    "G2",
+    "shows a waiting caller the end of a task that it could not read at first",
+    async () => {
+      const go = Promise.withResolvers<string>();
+      const { a, b } = await twoReplicas({ run: () => go.promise });
+      const { id: taskId } = await a.send("go", { messageId: "m1" }, false);
+      b.backend.isClaiming = false;
+      const isWaiting = Promise.withResolvers<void>();
+      const watch = b.backend.watch.bind(b.backend);
+      b.backend.watch = (...watched) => {
+        isWaiting.resolve();
+        return watch(...watched);
+      };
+      const shown = b.send("go", { messageId: "m1" });
+      await isWaiting.promise;
+      b.backend.failedReads = 3;
+
+      go.resolve("done");
+
+      expect(textOf(await shown)).toBe("done");
+      expect(await a.state(taskId)).toBe("completed");
+    },
+  );
 });

@@ -16,7 +16,6 @@ import { receive } from "../messages/accept-message.ts";
 import type { AddressedMessage } from "../messages/incoming.ts";
 import type { Engine, Forwarded, SharingRules } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { ignoreNotFound } from "../run/live-tasks.ts";
 
 /** How often to look for tasks that nobody works on, plus or minus a fifth. */
 const CLAIM_MS = 500;
@@ -231,10 +230,8 @@ export class SharedTasks implements SharingRules {
     const live = this.#engine.tasks.get(taskId);
     if (live === undefined) return;
     live.writer.lost();
-    void this.#engine.keepTrying(live.writer, () =>
-      // If the database has lost the task, there is nothing more to do.
-      this.#engine.tasks.refresh(live).catch(ignoreNotFound),
-    );
+    // If the database has lost the task, there is nothing more to do.
+    void this.#engine.tasks.refreshInsisting(live);
   }
 
   /** Handles what is in the mailbox of a task, one entry after the other. */
