@@ -75,7 +75,7 @@ export class SharedMemory {
     if (lost !== undefined && lost !== replica) this.replicas[lost - 1]!.lose(taskId);
     const isReleased = before === RELEASED || before === replica;
     const reason = before === undefined ? "due" : isReleased ? "released" : "gone";
-    return { ...task, epoch: epoch + 1, reason };
+    return { ...task, epoch: epoch + 1, reason, ...(reason === "gone" && { lost: `${before}` }) };
   }
 
   tell(tellOne: (replica: SharedBackend) => void, isHint = true): void {

@@ -91,3 +91,25 @@ test("a process that was removed from the list gets another number", async () =>
   expect(lease.replica).toBeGreaterThan(before);
   expect(lease.isHeld).toBe(true);
 });
+
+test("a process whose main thread was blocked for long gets another number, as after a crash", async () => {
+  const url = await address();
+  await (await openPostgresBackend({ url })).close();
+  const times = new LeaseTimes();
+  const numbers: number[] = [];
+  const settings = { url, schema: toAddress(url).schema, leaseMs: 30, host: "here" };
+  // Its main thread has not run yet, as far as it knows.
+  const keeper = startKeeperHere(
+    { ...settings, software: "test" },
+    times.memory,
+    ({ replica }) => numbers.push(replica),
+    ({ message }) => expect.fail(message),
+  );
+  onTestFinished(() => keeper.stop());
+  await expect.poll(() => numbers.length, EVENTUALLY).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+
+  times.tick();
+
+  await expect.poll(() => numbers.length, EVENTUALLY).toBe(2);
+});

@@ -203,11 +203,22 @@ class LeaseKeeper implements RunningKeeper {
     const { signal } = this.#stopped;
     const { leaseMs } = this.#settings;
     let replica = await this.#register();
+    let stuck = 0;
     while (!signal.aborted) {
       await sleep(leaseMs / 3, signal).catch(() => undefined);
-      if (signal.aborted || !this.#times.isMainThreadRunning) continue;
-      // A lease that cannot be renewed ends by itself; the next attempt may succeed.
-      replica = await this.#renew(replica).catch(() => replica);
+      if (signal.aborted) return;
+      if (!this.#times.isMainThreadRunning) {
+        stuck += 1;
+        continue;
+      }
+      try {
+        // A task that blocks the process counts as one that crashes it, so the process gets another
+        // number. Once may also mean that all of it was paused, and its main thread is about to run.
+        replica = await (stuck > 1 ? this.#register() : this.#renew(replica));
+        stuck = 0;
+      } catch {
+        // A lease that cannot be renewed ends by itself; the next attempt may succeed.
+      }
     }
   }
 

@@ -264,7 +264,8 @@ export class PostgresSharing implements Sharing {
       // Its own is one that it has claimed before without an answer, or has given up.
       const isFree = runBy === RELEASED || runBy === self;
       const reason = runBy === null ? "due" : isFree ? "released" : "gone";
-      return { runBy, task: { ...record, reason } satisfies ClaimedTask };
+      const lost = reason === "gone" ? { lost: String(runBy) } : {};
+      return { runBy, task: { ...record, reason, ...lost } satisfies ClaimedTask };
     });
     for (const { task } of tasks) {
       this.#parts.steps.forget(task.taskId);

@@ -472,6 +472,8 @@ export interface ClaimedTask extends TaskRecord {
    * `due`: nobody worked on it.
    */
   readonly reason: "gone" | "released" | "due";
+  /** The id of the process that is gone, see `Replica.id`. */
+  readonly lost?: string;
 }
 
 export interface ClaimQuery {

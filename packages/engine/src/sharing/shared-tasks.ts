@@ -3,7 +3,7 @@ import type { BackoffOptions } from "@convoke/protocol/internal";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptQueue } from "../lifecycle/attempt-queue.ts";
 import { cancelLive } from "../lifecycle/end-task.ts";
-import { CRASH_BACKOFF, takeOverClaimed } from "../lifecycle/recover.ts";
+import { takeOverClaimed } from "../lifecycle/recover.ts";
 import type {
   ClaimedTask,
   MailboxEntry,
@@ -53,10 +53,10 @@ export class SharedTasks implements SharingRules {
   /** Tasks that are being claimed or taken over. */
   readonly #pending = new Set<Promise<void>>();
 
-  constructor(engine: Engine, sharing: Sharing, backoff: BackoffOptions = CRASH_BACKOFF) {
+  constructor(engine: Engine, sharing: Sharing, crashBackoff: BackoffOptions) {
     this.#engine = engine;
     this.#sharing = sharing;
-    this.#queue = new AttemptQueue(engine, backoff);
+    this.#queue = new AttemptQueue(engine, crashBackoff);
   }
 
   start(): void {
