@@ -177,7 +177,7 @@ export class Engine {
     this.logger = options.logger;
     this.metrics = options.metrics ?? NO_METRICS;
     this.tracing = resolveTracing(options.tracing);
-    this.audit = new Audit(options.logger, { store: options.audit });
+    this.audit = new Audit(options.logger, { store: options.audit, closing: this.closing });
     this.storage = new StorageHealth(options.logger, this.metrics);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
