@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { textOf } from "@convoke/protocol";
 import type { AgentDefinition } from "convoke";
 import { describe, expect } from "vitest";
@@ -109,4 +110,26 @@ describe("a process that does not learn what was stored", () => {
       expect(await a.state(taskId)).toBe("completed");
     },
   );
+
+  verifies("G10", "does other work while the end of a canceled task is being stored", async () => {
+    const { a, b } = await twoReplicas({
+      run: ({ signal }) => once(signal, "abort").then(() => ""),
+    });
+    const { id: taskId } = await a.send("go", {}, false);
+    const stored = Promise.withResolvers<void>();
+    const commit = a.backend.commit.bind(a.backend);
+    a.backend.commit = async (step) => {
+      const result = await commit(step);
+      if (step.state === "canceled") await stored.promise;
+      return result;
+    };
+
+    const canceled = a.cancel(taskId);
+    await expect.poll(() => b.state(taskId), EVENTUALLY).toBe("canceled");
+    // Longer than an agent has to stop.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    stored.resolve();
+
+    expect((await canceled).status.state).toBe("canceled");
+  });
 });
