@@ -7,7 +7,8 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { BackoffOptions } from "@convoke/protocol/internal";
-import type { ClaimedTask, TaskRecord } from "../log/backend.ts";
+import type { TaskRecord } from "../log/backend.ts";
+import type { ClaimedTask } from "../log/sharing.ts";
 import type { WakingTask } from "../run/wake-timer.ts";
 import { type EndReason, abandonTask, abandonTurn, cancelLive, endTask } from "./end-task.ts";
 import type { ServedAgent } from "../run/agents.ts";

@@ -6,7 +6,8 @@ import type { BackoffOptions } from "@convoke/protocol/internal";
 import { DEFAULT_BACKOFF, Endpoint } from "./endpoint.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { DeliveryMemory } from "./delivery-memory.ts";
-import type { PushPosition, PushRecord, Sharing } from "../log/backend.ts";
+import type { PushPosition, PushRecord } from "../log/backend.ts";
+import type { Sharing } from "../log/sharing.ts";
 import { readTarget } from "./notification.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

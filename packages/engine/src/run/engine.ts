@@ -17,16 +17,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Audit, type AuditStore } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer, type WakingTask } from "./wake-timer.ts";
-import type {
-  Backend,
-  ContextQuery,
-  NewMailboxEntry,
-  NewPush,
-  PostResult,
-  PushRecord,
-  Sharing,
-  WaitingForHost,
-} from "../log/backend.ts";
+import type { Backend, ContextQuery, NewPush, PushRecord } from "../log/backend.ts";
+import type { NewMailboxEntry, PostResult, Sharing, WaitingForHost } from "../log/sharing.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
 import {

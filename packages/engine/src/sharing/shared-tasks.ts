@@ -4,14 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptQueue } from "../lifecycle/attempt-queue.ts";
 import { cancelLive } from "../lifecycle/end-task.ts";
 import { takeOverClaimed } from "../lifecycle/recover.ts";
+import type { NewPush } from "../log/backend.ts";
 import type {
   ClaimedTask,
   MailboxEntry,
   NewMailboxEntry,
-  NewPush,
   Sharing,
   WaitingForHost,
-} from "../log/backend.ts";
+} from "../log/sharing.ts";
 import { receive } from "../messages/accept-message.ts";
 import type { AddressedMessage } from "../messages/incoming.ts";
 import type { Engine, Forwarded, SharingRules } from "../run/engine.ts";
