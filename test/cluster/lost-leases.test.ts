@@ -63,20 +63,19 @@ describe("a task without progress", () => {
       const agent: Partial<AgentDefinition> = {
         run: ({ sleep }) => sleep(5000).then(() => "rested"),
       };
-      // By the clocks of the others, it is due at once.
-      const gone = await TestReplica.start(shared, agent, { now: () => Date.now() - 60_000 });
-      gone.backend.isClaiming = false;
-      const { id: taskId } = await gone.send("go", {}, false);
-      await expect.poll(() => gone.engine.tasks.running(), EVENTUALLY).toEqual([]);
-      gone.crash();
       const stopping = await TestReplica.start(shared, agent);
       const { sharing } = stopping.backend;
-      const mailbox = sharing.mailbox.bind(sharing);
-      sharing.mailbox = (claimed) => {
-        stopping.backend.isClaiming = false;
-        stopping.engine.close();
-        return mailbox(claimed);
+      const claim = sharing.claim.bind(sharing);
+      sharing.claim = async (query) => {
+        const claimed = await claim(query);
+        if (claimed.length > 0) stopping.engine.close();
+        stopping.backend.isClaiming = claimed.length === 0;
+        return claimed;
       };
+      // By the clocks of the others, its task is due at once.
+      const first = await TestReplica.start(shared, agent, { now: () => Date.now() - 60_000 });
+      first.backend.isClaiming = false;
+      const { id: taskId } = await first.send("go", {}, false);
       await expect.poll(() => stopping.engine.closing.aborted, EVENTUALLY).toBe(true);
 
       const other = await TestReplica.start(shared, agent);

@@ -75,7 +75,9 @@ export class SharedMemory {
     if (lost !== undefined && lost !== replica) this.replicas[lost - 1]!.lose(taskId);
     const isReleased = before === RELEASED || before === replica;
     const reason = before === undefined ? "due" : isReleased ? "released" : "gone";
-    return { ...task, epoch: epoch + 1, reason, ...(reason === "gone" && { lost: `${before}` }) };
+    const hasMail = (this.mailbox.get(taskId) ?? []).length > 0;
+    const facts = { reason, hasMail, ...(reason === "gone" && { lost: `${before}` }) } as const;
+    return { ...task, epoch: epoch + 1, ...facts };
   }
 
   tell(tellOne: (replica: SharedBackend) => void, isHint = true): void {

@@ -147,15 +147,19 @@ export async function takeOverClaimed(
   claimed: ClaimedTask,
   { at, queue, cancels }: TakeOver,
 ): Promise<void> {
-  const live = await engine.tasks.openClaimed(claimed, at);
+  const { taskId, reason } = claimed;
+  // One read is enough: if the process before still writes something, the first step is refused.
+  const isOpen = engine.tasks.get(taskId) !== undefined;
+  const read = isOpen || reason === "due" ? undefined : await readTurnLog(engine.backend, taskId);
+  const live = await engine.tasks.openClaimed(claimed, at, read?.snapshot);
   const { writer } = live;
   try {
     // It was claimed again since: by another request of this process, or by another process.
     if (writer.position.epoch !== claimed.epoch) return;
     if (cancels.length > 0) return await cancelLive(engine, live, cancels);
-    if (claimed.reason === "due") await wake(engine, live, engine.now());
+    if (reason === "due") await wake(engine, live, engine.now());
     else {
-      const { log } = await readTurnLog(engine.backend, claimed.taskId);
+      const { log } = read ?? (await readTurnLog(engine.backend, taskId));
       const crashes = await countCrashes(engine, log, claimed);
       const facts = { record: claimed, log, queue, crashes, resume: true };
       // Its run may not have begun yet.

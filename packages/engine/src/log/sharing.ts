@@ -68,6 +68,8 @@ export interface ClaimedTask extends TaskRecord {
    * `due`: nobody worked on it.
    */
   readonly reason: "gone" | "released" | "due";
+  /** Whether there were entries in its mailbox. Those that are posted later are heard of. */
+  readonly hasMail: boolean;
   /** The id of the process that is gone, see `Replica.id`. */
   readonly lost?: string;
 }

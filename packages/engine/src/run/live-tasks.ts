@@ -194,9 +194,14 @@ export class LiveTasks {
     }
   }
 
-  /** Opens and holds a task that this process has claimed after the given time, by `performance.now()`. */
-  async openClaimed(claimed: TaskRecord, at: number): Promise<LiveTask> {
-    const live = await this.open(claimed);
+  /**
+   * Opens and holds a task that this process has claimed after the given time, by `performance.now()`.
+   *
+   * @param snapshot what was read since, if it was
+   */
+  async openClaimed(claimed: TaskRecord, at: number, snapshot?: TaskSnapshot): Promise<LiveTask> {
+    const live =
+      snapshot === undefined ? await this.open(claimed) : this.openSnapshot(claimed, snapshot);
     try {
       // A step of this process may have been stored without an answer, before it claimed its own task.
       if (live.writer.position.epoch < claimed.epoch) await this.refresh(live, true);

@@ -212,10 +212,10 @@ export class SharedTasks implements SharingRules {
   }
 
   async #takeOver(claimed: ClaimedTask, at: number): Promise<void> {
-    const { taskId, reason } = claimed;
+    const { taskId, reason, hasMail } = claimed;
     this.#engine.metrics.count("tasksClaimed", [reason]);
     try {
-      const entries = await this.#sharing.mailbox(taskId);
+      const entries = hasMail ? await this.#sharing.mailbox(taskId) : [];
       const cancels = entries.filter(({ kind }) => kind === "cancel").map(({ id }) => id);
       await takeOverClaimed(this.#engine, claimed, { at, queue: this.#queue, cancels });
       if (entries.length > cancels.length) this.#empty(taskId);
