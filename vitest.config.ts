@@ -89,7 +89,7 @@ const HUGE = [
   ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [
-        ...["agents", "torture", "takeover", "database-restart", "failover", "webhooks"].map(
+        ...["agents", "takeover", "database-restart", "failover", "webhooks"].map(
           (name) => `test/cluster/${name}.test.ts`,
         ),
         "examples/cluster/**",

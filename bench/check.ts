@@ -1,6 +1,6 @@
 import { SseDecoder } from "@convoke/protocol";
 import { type Answer, inFlight, send, stream } from "./client.ts";
-import { type Contender, type Field, both } from "./contenders.ts";
+import { type Contender, type Field, both, peersOf } from "./contenders.ts";
 import { type Order, chunkText } from "./targets/order.ts";
 
 /**
@@ -8,8 +8,8 @@ import { type Order, chunkText } from "./targets/order.ts";
  * measured, and often enough that its code is compiled.
  */
 export async function checkField(field: Field, times: WarmUp): Promise<void> {
-  const { bare, ours, memory, sdkV1, sdkV03 } = field;
-  for (const contender of [...both(bare), ...both(ours), ...both(memory), sdkV1, sdkV03]) {
+  const { bare, ours, memory } = field;
+  for (const contender of [...both(bare), ...both(ours), ...both(memory), ...peersOf(field)]) {
     const sends = await inFlight(32, times.sends, () =>
       send(contender, { manner: "burst", count: 1 }),
     );

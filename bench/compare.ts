@@ -1,4 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { checkStream, checkTask } from "./check.ts";
@@ -12,9 +14,10 @@ import { Target } from "./target.ts";
 import type { Order } from "./targets/order.ts";
 
 /**
- * Compares this code with another checkout of it, such as a git worktree of an earlier commit:
+ * Compares this code with an earlier commit, or with another checkout that has its packages installed:
  *
- *     npm run bench:compare -- ../before [--rounds 11] [--only burst,start]
+ *     npm run bench:compare -- HEAD~5 [--rounds 11] [--only burst-1,start]
+ *     npm run bench:compare -- ../before
  *
  * Three servers are measured in turn: this code, the same code once more, and the other checkout.
  * The first two say how far two runs of the same code differ; a change counts as slower only if it
@@ -25,8 +28,9 @@ const { values: flags, positionals } = parseArgs({
   options: { rounds: { type: "string", default: "11" }, only: { type: "string" } },
 });
 const [other] = positionals;
-if (other === undefined) throw new Error("name the folder of the checkout to compare with");
-const before = resolve(other);
+if (other === undefined) throw new Error("name a commit, or the folder of a checkout");
+const checkout = existsSync(other) ? undefined : checkOut(other);
+const before = checkout ?? resolve(other);
 const rounds = Number(flags.rounds);
 
 interface Rivals {
@@ -217,4 +221,21 @@ try {
   for (const client of grpcClients.values()) client.close();
   await Promise.all([...stored.targets, ...memory.targets].map((target) => target.close()));
   rmSync(data, { recursive: true, force: true });
+  if (checkout !== undefined) git("worktree", "remove", "--force", checkout);
+}
+
+/** Checks a commit out into a folder of its own, with the packages that are installed here. */
+function checkOut(commit: string): string {
+  const folder = join(mkdtempSync(join(tmpdir(), "convoke-compare-")), "before");
+  git("worktree", "add", "--detach", folder, commit);
+  const root = join(import.meta.dirname, "..");
+  cpSync(join(root, "node_modules"), join(folder, "node_modules"), {
+    recursive: true,
+    verbatimSymlinks: true,
+  });
+  return folder;
+}
+
+function git(...args: readonly string[]): void {
+  execFileSync("git", args, { cwd: import.meta.dirname, stdio: ["ignore", "ignore", "inherit"] });
 }

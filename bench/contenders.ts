@@ -21,8 +21,11 @@ export interface Field {
   /** Ours, in SQLite with synchronous=FULL. */
   readonly ours: BothVersions;
   readonly memory: BothVersions;
+  /** The official SDKs on bare `node:http`, which is cheaper than what their users run. */
   readonly sdkV1: Contender;
   readonly sdkV03: Contender;
+  /** The official SDKs behind their own Express adapter, as their users run them. Clients have none. */
+  readonly express?: BothVersions;
 }
 
 /** Starts all targets, with our data in the folder. */
@@ -32,18 +35,31 @@ export async function startField(data: string, sdkCapMs: number): Promise<Field>
   const memory = await Target.start("convoke.ts");
   const sdkV1 = await Target.start("sdk-v1.ts");
   const sdkV03 = await Target.start("sdk-v03.ts");
+  const expressV1 = await Target.start("sdk-v1.ts", { BENCH_EXPRESS: "1" });
+  const expressV03 = await Target.start("sdk-v03.ts", { BENCH_EXPRESS: "1" });
+  const slow = { maxRounds: 1, capMs: sdkCapMs };
   return {
     bare: bothVersions(bare),
     ours: bothVersions(ours),
     memory: bothVersions(memory),
-    sdkV1: { target: sdkV1, version: "1.0", maxRounds: 1, capMs: sdkCapMs },
+    sdkV1: { target: sdkV1, version: "1.0", ...slow },
     sdkV03: unhurried(sdkV03, "0.3"),
+    express: {
+      "0.3": unhurried(expressV03, "0.3"),
+      "1.0": { target: expressV1, version: "1.0", ...slow },
+    },
   };
 }
 
-export async function closeField({ bare, ours, memory, sdkV1, sdkV03 }: Field): Promise<void> {
-  const all = [bare["0.3"], ours["0.3"], memory["0.3"], sdkV1, sdkV03];
+export async function closeField(field: Field): Promise<void> {
+  const { bare, ours, memory } = field;
+  const all = [bare["0.3"], ours["0.3"], memory["0.3"], ...peersOf(field)];
   await Promise.all(all.map(({ target }) => target.close()));
+}
+
+/** The official SDKs in both forms. */
+export function peersOf({ sdkV1, sdkV03, express }: Field): readonly Contender[] {
+  return [sdkV1, sdkV03, ...(express ? both(express) : [])];
 }
 
 export function bothVersions(target: Target): BothVersions {

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { checkField } from "./check.ts";
@@ -28,10 +29,15 @@ import type { Counts } from "./targets/control.ts";
 
 /**
  * Prints the performance budget line by line with the measured values. `--quick` only shows that
- * everything works; `--only burst,restart` measures those lines.
+ * everything works; `--only burst,restart` measures those lines; `--json <file>` also writes them to
+ * a file, which `bench/chart.ts` draws.
  */
 const { values: flags } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    json: { type: "string" },
+  },
 });
 const size = (full: number, quick: number): number => (flags.quick ? quick : full);
 
@@ -42,14 +48,31 @@ const field = await startField(join(data, "served"), size(8000, 1000));
 let started: Database | undefined;
 const database = (): Database => (started ??= Database.start(data));
 
+const sends = (atOnce: number): Promise<readonly Row[]> =>
+  blockingSend(field, {
+    atOnce,
+    calls: size(1000, 200),
+    rounds: size(9, 1),
+    limits: { all: 3.5, main: 1.8, memory: 2.2, overPeer: 1.1 },
+  });
+
+const shortStreams = (count: number): Promise<readonly Row[]> =>
+  streams(field, {
+    work: `stream of ${count} chunks, burst, one at a time`,
+    order: { manner: "burst", count },
+    atOnce: 1,
+    streams: size(100, 10),
+    rounds: size(9, 1),
+    limit: 2.2,
+    overPeer: 1,
+  });
+
 const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
-  "blocking-send": () =>
-    blockingSend(field, {
-      atOnce: 32,
-      calls: size(1000, 200),
-      rounds: size(9, 1),
-      limits: { all: 3.5, main: 1.8, memory: 1.5 },
-    }),
+  "send-1": () => sends(1),
+  "blocking-send": () => sends(32),
+  "send-128": () => sends(128),
+  "short-10": () => shortStreams(10),
+  "short-100": () => shortStreams(100),
   burst: () =>
     streams(field, {
       work: "stream of 1000 chunks, burst",
@@ -177,12 +200,17 @@ try {
   await checkField(field, { sends: size(6000, 200), streams: size(60, 5) });
   printHead();
   const perCommit: string[] = [];
+  const rows: Row[] = [];
   for (const name of flags.only?.split(",") ?? Object.keys(TABLE)) {
     const before = await field.ours["0.3"].target.ask<Counts>("counts");
     const measure = TABLE[name];
     if (measure === undefined)
       throw new Error(`there is no line "${name}": ${Object.keys(TABLE).join(", ")}`);
-    for (const row of await measure()) printRow(row);
+    for (const row of await measure()) {
+      rows.push(row);
+      printRow(row);
+      if (flags.json !== undefined) writeFileSync(flags.json, resultsText(rows));
+    }
     const after = await field.ours["0.3"].target.ask<Counts>("counts");
     const commits = after.commits - before.commits;
     if (commits > 0) perCommit.push(`${name} ${short((after.steps - before.steps) / commits)}`);
@@ -192,4 +220,12 @@ try {
   await closeField(field);
   started?.close();
   rmSync(data, { recursive: true, force: true });
+}
+
+/** What was measured, where and when. Written after each line, so that an interrupted run leaves the first ones. */
+function resultsText(rows: readonly Row[]): string {
+  const [cpu] = cpus();
+  const machine = { node: process.versions.node, cpu: cpu?.model, cores: cpus().length };
+  const facts = { at: new Date().toISOString(), ...machine, load: loadavg()[0], rows };
+  return `${JSON.stringify(facts, undefined, 2)}\n`;
 }

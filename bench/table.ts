@@ -14,6 +14,9 @@ export interface Row {
   readonly isMet?: boolean;
   readonly sdkV1?: string;
   readonly sdkV03?: string;
+  /** The SDKs behind their Express adapter. */
+  readonly expressV1?: string;
+  readonly expressV03?: string;
 }
 
 const COLUMNS = [
@@ -24,6 +27,8 @@ const COLUMNS = [
   ["", 6],
   ["SDK 1.3.0", 21],
   ["SDK 0.3.14", 15],
+  ["1.3.0, Express", 21],
+  ["0.3.14, Express", 15],
 ] as const;
 
 export function printHead(): void {
@@ -32,10 +37,11 @@ export function printHead(): void {
 }
 
 export function printRow(row: Row): void {
-  const { work, ours, ratio = "", budget, isFloor = false, isMet, sdkV1 = "", sdkV03 = "" } = row;
+  const { work, ours, ratio = "", budget, isFloor = false, isMet } = row;
+  const { sdkV1 = "", sdkV03 = "", expressV1 = "", expressV03 = "" } = row;
   const limit = budget === undefined ? "" : `${isFloor ? "≥" : "≤"} ${budget}`;
   const verdict = budget === undefined ? "" : isMet === true ? "ok" : "MISSED";
-  printCells([work, ours, ratio, limit, verdict, sdkV1, sdkV03]);
+  printCells([work, ours, ratio, limit, verdict, sdkV1, sdkV03, expressV1, expressV03]);
 }
 
 function printCells(cells: readonly string[]): void {
@@ -66,6 +72,25 @@ export function ratioRow(field: Field, samples: Samples<Figure>, options: RowOpt
     isMet: ratios.every(({ value }) => value <= limit),
     sdkV1: show(toBare(field.sdkV1), "×"),
     sdkV03: show(toBare(field.sdkV03), "×"),
+    ...(field.express && {
+      expressV1: show(toBare(field.express["1.0"]), "×"),
+      expressV03: show(toBare(field.express["0.3"]), "×"),
+    }),
+  };
+}
+
+/** A line whose budget is a multiple of what SDK 0.3.14 costs behind its Express adapter. */
+export function overPeerRow(field: Field, samples: Samples<Figure>, options: RowOptions): Row {
+  const { work, unit, limit, ours = "ours" } = options;
+  const { "0.3": old, "1.0": current } = field[ours];
+  const peer = field.express?.["0.3"] ?? field.sdkV03;
+  const ratios = [old, current].map((contender) => ratioOf(samples, contender, peer));
+  return {
+    work,
+    ours: pair([medianOf(samples, old), medianOf(samples, current)], unit),
+    ratio: `${pair(ratios, "×")} 0.3.14`,
+    budget: `${limit}×`,
+    isMet: ratios.every(({ value }) => value <= limit),
   };
 }
 

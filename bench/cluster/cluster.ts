@@ -42,7 +42,7 @@ export class Cluster {
   }
 }
 
-/** A load balancer that sends each new connection to the replica that it is told to. */
+/** A load balancer whose target for new connections can be set. */
 class Balancer {
   /** The port of the replica. */
   target = 0;

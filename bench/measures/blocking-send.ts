@@ -1,14 +1,19 @@
 import { checkTask } from "../check.ts";
 import { inFlight, send } from "../client.ts";
-import { type Field, both } from "../contenders.ts";
+import { type Field, both, peersOf } from "../contenders.ts";
 import { type Figure, costOf, interleave, mapSamples } from "../rounds.ts";
-import { type Row, ratioRow } from "../table.ts";
+import { type Row, overPeerRow, ratioRow } from "../table.ts";
 
 interface Options {
   readonly atOnce: number;
   readonly calls: number;
   readonly rounds: number;
-  readonly limits: { readonly all: number; readonly main: number; readonly memory: number };
+  readonly limits: {
+    readonly all: number;
+    readonly main: number;
+    readonly memory: number;
+    readonly overPeer: number;
+  };
 }
 
 /**
@@ -16,9 +21,9 @@ interface Options {
  * thread only, and with the memory store.
  */
 export async function blockingSend(field: Field, options: Options): Promise<readonly Row[]> {
-  const { bare, ours, memory, sdkV1, sdkV03 } = field;
+  const { bare, ours, memory } = field;
   const { atOnce, calls, rounds, limits } = options;
-  const everyone = [...both(bare), ...both(ours), ...both(memory), sdkV1, sdkV03];
+  const everyone = [...both(bare), ...both(ours), ...both(memory), ...peersOf(field)];
   const costs = await interleave(everyone, rounds, async (contender) => {
     let answers: Awaited<ReturnType<typeof send>>[] = [];
     const cost = await costOf(contender, async () => {
@@ -39,20 +44,26 @@ export async function blockingSend(field: Field, options: Options): Promise<read
   const work = `blocking send, ${atOnce} in flight`;
   return [
     ratioRow(field, all, { work, unit: " µs", limit: limits.all }),
-    {
-      ...ratioRow(field, main, { work: `… main thread alone`, unit: " µs", limit: limits.main }),
-      sdkV1: "",
-      sdkV03: "",
-    },
-    {
-      ...ratioRow(field, all, {
+    withoutPeers(
+      ratioRow(field, main, { work: `… main thread alone`, unit: " µs", limit: limits.main }),
+    ),
+    withoutPeers(
+      ratioRow(field, all, {
         work: "… memory backend",
         unit: " µs",
         limit: limits.memory,
         ours: "memory",
       }),
-      sdkV1: "",
-      sdkV03: "",
-    },
+    ),
+    overPeerRow(field, all, {
+      work: "… over SDK 0.3.14 in memory with Express",
+      unit: " µs",
+      limit: limits.overPeer,
+    }),
   ];
+}
+
+/** The peers are in the line above. */
+function withoutPeers({ work, ours, ratio = "", budget = "", isMet = false }: Row): Row {
+  return { work, ours, ratio, budget, isMet };
 }

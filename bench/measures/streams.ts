@@ -1,8 +1,8 @@
 import { checkStream } from "../check.ts";
 import { type Answer, inFlight, stream } from "../client.ts";
-import { type Contender, type Field, both } from "../contenders.ts";
+import { type Contender, type Field, both, peersOf } from "../contenders.ts";
 import { type Figure, costOf, interleave } from "../rounds.ts";
-import { type Row, ratioRow } from "../table.ts";
+import { type Row, overPeerRow, ratioRow } from "../table.ts";
 import type { Order } from "../targets/order.ts";
 
 interface Options {
@@ -13,16 +13,26 @@ interface Options {
   readonly streams: number;
   readonly rounds: number;
   readonly limit: number;
+  /** Also measures the memory backend, with both backends beside SDK 0.3.14 with Express. */
+  readonly overPeer?: number;
 }
 
 /** CPU of streamed answers, relative to bare `node:http`. */
 export async function streams(field: Field, options: Options): Promise<readonly Row[]> {
-  const { order, rounds, work, limit } = options;
-  const everyone = [...both(field.bare), ...both(field.ours), field.sdkV1, field.sdkV03];
+  const { order, rounds, work, limit, overPeer } = options;
+  const memory = overPeer === undefined ? [] : both(field.memory);
+  const everyone = [...both(field.bare), ...both(field.ours), ...memory, ...peersOf(field)];
   const samples = await interleave(everyone, rounds, (contender) =>
     cpuOfStream(contender, order, options),
   );
-  return [ratioRow(field, samples, { work, unit: " ms", limit })];
+  const row = ratioRow(field, samples, { work, unit: " ms", limit });
+  if (overPeer === undefined) return [row];
+  const beside = { unit: " ms", limit: overPeer };
+  return [
+    row,
+    overPeerRow(field, samples, { work: "… over SDK 0.3.14 with Express", ...beside }),
+    overPeerRow(field, samples, { work: "… memory backend", ours: "memory", ...beside }),
+  ];
 }
 
 /**

@@ -7,12 +7,14 @@ import {
   JsonRpcTransportHandler,
   ServerCallContext,
 } from "a2a-sdk-v03/server";
+import { UserBuilder, jsonRpcHandler } from "a2a-sdk-v03/server/express";
+import express from "express";
 import { gateOpened } from "./control.ts";
 import { listen } from "./listen.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 import { sdkListener } from "./sdk-listener.ts";
 
-/** `@a2a-js/sdk` 0.3.14 with its memory store. */
+/** `@a2a-js/sdk` 0.3.14 with its memory store, behind its Express adapter if BENCH_EXPRESS is set. */
 const card: AgentCard = {
   name: "Bench",
   description: "Does what the message says.",
@@ -80,7 +82,11 @@ function asked(state: string): Partial<TaskStatusUpdateEvent["status"]> {
   return { message: { kind: "message", messageId: randomUUID(), role: "agent", parts } };
 }
 
-const handler = new JsonRpcTransportHandler(
-  new DefaultRequestHandler(card, new InMemoryTaskStore(), executor),
-);
-listen(sdkListener((body) => handler.handle(body, new ServerCallContext())));
+const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
+if (process.env["BENCH_EXPRESS"] === undefined) {
+  const handler = new JsonRpcTransportHandler(requestHandler);
+  listen(sdkListener((body) => handler.handle(body, new ServerCallContext())));
+} else {
+  const userBuilder = UserBuilder.noAuthentication;
+  listen(express().use(jsonRpcHandler({ requestHandler, userBuilder })));
+}

@@ -8,12 +8,14 @@ import {
   JsonRpcTransportHandler,
   ServerCallContext,
 } from "a2a-sdk-v1/server";
+import { UserBuilder, jsonRpcHandler } from "a2a-sdk-v1/server/express";
+import express from "express";
 import { gateOpened } from "./control.ts";
 import { listen } from "./listen.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 import { sdkListener } from "./sdk-listener.ts";
 
-/** `@a2a-js/sdk` 1.3.0 with its memory store. */
+/** `@a2a-js/sdk` 1.3.0 with its memory store, behind its Express adapter if BENCH_EXPRESS is set. */
 const card: AgentCard = {
   name: "Bench",
   description: "Does what the message says.",
@@ -95,14 +97,12 @@ function question(ids: { readonly taskId: string; readonly contextId: string }):
   return { messageId: randomUUID(), role: Role.ROLE_AGENT, parts, ...ids, ...facts };
 }
 
-const handler = new JsonRpcTransportHandler(
-  new DefaultRequestHandler(card, new InMemoryTaskStore(), executor),
-);
-listen(
-  sdkListener((body) =>
-    handler.handle(
-      body as Record<string, unknown>,
-      new ServerCallContext({ requestedVersion: "1.0" }),
-    ),
-  ),
-);
+const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
+if (process.env["BENCH_EXPRESS"] === undefined) {
+  const handler = new JsonRpcTransportHandler(requestHandler);
+  const context = (): ServerCallContext => new ServerCallContext({ requestedVersion: "1.0" });
+  listen(sdkListener((body) => handler.handle(body as Record<string, unknown>, context())));
+} else {
+  const userBuilder = UserBuilder.noAuthentication;
+  listen(express().use(jsonRpcHandler({ requestHandler, userBuilder })));
+}

@@ -167,7 +167,7 @@ function takeoversIn(stored: ReadonlyMap<string, StoredTask>): readonly object[]
   return events.filter((event) => event.kind === "internal:attempt" && "crashes" in event);
 }
 
-/** What a client is told of the end of its task, apart from its own messages. */
+/** The end of a task as its client sees it, without the messages that the client sent. */
 function endOf({ status, artifacts }: Task): object {
   return { status, artifacts };
 }

@@ -17,7 +17,7 @@ const words = new ReadableStream<string>({
 
 const speaker = defineAgent({
   name: "Speaker",
-  description: "Says what it is told, until it is told to stop.",
+  description: "Says words from a list until the word is stop.",
   async *run() {
     for await (const word of words) {
       yield `${word}. `;

@@ -284,7 +284,7 @@ describe("a database with a damaged page", () => {
 });
 
 /**
- * A data folder with an unfinished task, in whose database every page is overwritten, except the two
+ * A data folder with an unfinished task and a damaged database: every page is overwritten, except the two
  * that are read when it is opened.
  */
 async function damagedFolder(cwd: string): Promise<string> {

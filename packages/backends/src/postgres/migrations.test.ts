@@ -143,7 +143,7 @@ test("a process that must not migrate names the command that does", async () => 
   );
 });
 
-test("a user who may not create tables is told the command, and can use a schema that it was granted", async () => {
+test("a user who may not create tables gets an error with the command to run, and can use a schema that was granted", async () => {
   const url = await address();
   const schema = schemaIn(url);
   const admin = await anAdministrator(url);

@@ -169,7 +169,7 @@ async function apply(
   const minSoftware = typeof migration === "string" ? undefined : migration.minSoftware;
   await untilUnlocked(address, () =>
     connection.transaction(async (run) => {
-      // Whoever waits for an exclusive lock makes all others wait behind it.
+      // A session that waits for an exclusive lock makes all later ones wait behind it.
       await run("SET LOCAL lock_timeout = '2s'");
       if (index === 0) {
         await run("CREATE SCHEMA IF NOT EXISTS @");

@@ -50,3 +50,24 @@ test("a task is woken after its wait, even if the clock was set back in the mean
 
   expect(await woken.promise).toBe(1_000_020);
 });
+
+test("a wake that fails because the storage closes is no error: the next process finds the task due", async () => {
+  const errors: unknown[] = [];
+  const timer = new WakeTimer({
+    tasks: {
+      waking: () => Promise.resolve([{ taskId: "t1", wakeAt: 1 } as TaskRecord]),
+    } as Partial<TaskIndex> as TaskIndex,
+    now: Date.now,
+    isOwn: () => true,
+    wake: () => {
+      if (errors.length > 0) timer.close();
+      return Promise.reject(new Error("the backend is closed"));
+    },
+    onError: (error) => errors.push(error),
+  });
+
+  await timer.start();
+  await timer.start();
+
+  expect(errors).toHaveLength(1);
+});

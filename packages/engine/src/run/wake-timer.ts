@@ -101,7 +101,8 @@ export class WakeTimer {
         next = await this.#wakeDue(due);
       }
     } catch (error) {
-      this.#options.onError(error);
+      // The storage closes while a task is woken: the next process finds it still due.
+      if (!this.#isClosed) this.#options.onError(error);
       next = this.#options.now() + RETRY_MS;
     }
     this.#isFiring = false;

@@ -378,7 +378,7 @@ export class TaskWriter {
     try {
       const committed = await this.#commit(pending);
       if (committed.kind !== "committed") this.#resetStatus();
-      // What this writer believes to be stored is wrong, whoever has written.
+      // Another writer has stored events, so this one does not know what is stored.
       if (committed.kind === "stale") this.lost();
       answer.resolve(committed);
       if (committed.kind === "stale" || committed.kind === "unknown") this.#onStale();
