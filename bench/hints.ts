@@ -8,8 +8,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "@convoke/engine";
 import { startKeeperThread } from "../packages/backends/src/postgres/lease.ts";
+import { noHints } from "../packages/backends/src/postgres/no-hints.suite.ts";
 import {
-  type ReplacedParts,
   openNotifyBus,
   openWithParts,
   opensNatsBus,
@@ -22,22 +22,13 @@ const ROUNDS = 300;
 /** Between two commits of a task, about as between the flushes of a stream. */
 const PAUSE_MS = 20;
 
-const NO_BUS: ReplacedParts["openBus"] = () => ({
-  isWorking: false,
-  maxEventBytes: 0,
-  publish: () => {},
-  subscribe: () => {},
-  follow: () => () => {},
-  close: async () => {},
-});
-
 /** The ways to hear of a commit, and their budgets for the median in milliseconds. */
 const WAYS = [
   { name: "NOTIFY and a read", openBus: openNotifyBus, budget: 4 },
   ...(nats === undefined
     ? []
     : [{ name: "NATS with the events", openBus: opensNatsBus(nats), budget: 2 }]),
-  { name: "looking only", openBus: NO_BUS, budget: 30 },
+  { name: "looking only", openBus: noHints, budget: 30 },
 ];
 
 const pairs = await Promise.all(WAYS.map((way, index) => openPair(way, `bench_hints_${index}`)));

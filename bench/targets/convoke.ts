@@ -6,6 +6,7 @@ import { type Backend, createJsonLogger } from "@convoke/engine";
 import { type AgentOptions, jwt, serve } from "@convoke/server";
 import { once } from "node:events";
 import { startKeeperThread } from "../../packages/backends/src/postgres/lease.ts";
+import { noHints } from "../../packages/backends/src/postgres/no-hints.suite.ts";
 import { openWithParts } from "../../packages/backends/src/postgres/postgres-backend.ts";
 import { gateOpened, report } from "./control.ts";
 import { GUARD, guardSecret } from "./guard.ts";
@@ -91,15 +92,7 @@ const GUARDS: Readonly<Record<string, Partial<AgentOptions>>> = {
 
 function openDatabase(address: string): Promise<Backend> {
   if (process.env["BENCH_HINTS"] !== "none") return openPostgresBackend({ url: address });
-  const bus = {
-    isWorking: false,
-    maxEventBytes: 0,
-    publish: () => {},
-    subscribe: () => {},
-    follow: () => () => {},
-    close: async () => {},
-  };
-  return openWithParts({ url: address }, { startKeeper: startKeeperThread, openBus: () => bus });
+  return openWithParts({ url: address }, { startKeeper: startKeeperThread, openBus: noHints });
 }
 
 const { BENCH_DATA: folder, BENCH_DATABASE: url } = process.env;

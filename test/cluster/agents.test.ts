@@ -121,10 +121,9 @@ describe("several servers with agents that have models, guarded tools and sub-ag
           ),
           ...problemsOfTables(database),
           ...problemsOfTables(database, middleSchema),
+          // While the database does not answer, servers say so.
+          ...replicas.complaints.split("\n").filter((line) => !/^$|StorageError/.test(line)),
         ]).toEqual([]);
-        // While the database does not answer, servers say so.
-        const complaints = replicas.complaints.split("\n").filter((line) => line !== "");
-        expect(complaints.filter((line) => !line.includes("StorageError"))).toEqual([]);
       } finally {
         front.close();
         await replicas.close();
@@ -152,12 +151,11 @@ function summaryOf(
   calmMs: number,
 ): string {
   const asked = clients.reduce((sum, client) => sum + client.asked, 0);
-  const refused = clients.reduce((sum, client) => sum + client.refused, 0);
   const losses = clients.reduce((sum, { caller }) => sum + caller.losses, 0);
   return `
 Cluster test of agents, seed ${SEED}: ${TASKS} tasks, ${FAULTS} faults in ${seconds.toFixed(1)} s
   tasks              ${agents.map(({ name, stored }) => `${name} ${stored.length}`).join(", ")}
-  approvals          ${asked}, of which ${refused} answers were refused
+  approvals          ${asked}
   connections lost   ${losses}
   last task          ${Math.round(calmMs)} ms after the last fault
 `;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { textOf } from "@convoke/protocol";
 import type { AgentDefinition } from "convoke";
 import { describe, expect } from "vitest";
@@ -84,4 +85,51 @@ describe("a process that does not learn what was stored", () => {
       expect(textOf(await a.get(taskId))).toBe("one, two");
     },
   );
+
+  verifies(
+    "G2",
+    "shows a waiting caller the end of a task that it could not read at first",
+    async () => {
+      const go = Promise.withResolvers<string>();
+      const { a, b } = await twoReplicas({ run: () => go.promise });
+      const { id: taskId } = await a.send("go", { messageId: "m1" }, false);
+      b.backend.isClaiming = false;
+      const isWaiting = Promise.withResolvers<void>();
+      const watch = b.backend.watch.bind(b.backend);
+      b.backend.watch = (...watched) => {
+        isWaiting.resolve();
+        return watch(...watched);
+      };
+      const shown = b.send("go", { messageId: "m1" });
+      await isWaiting.promise;
+      b.backend.failedReads = 3;
+
+      go.resolve("done");
+
+      expect(textOf(await shown)).toBe("done");
+      expect(await a.state(taskId)).toBe("completed");
+    },
+  );
+
+  verifies("G10", "does other work while the end of a canceled task is being stored", async () => {
+    const { a, b } = await twoReplicas({
+      run: ({ signal }) => once(signal, "abort").then(() => ""),
+    });
+    const { id: taskId } = await a.send("go", {}, false);
+    const stored = Promise.withResolvers<void>();
+    const commit = a.backend.commit.bind(a.backend);
+    a.backend.commit = async (step) => {
+      const result = await commit(step);
+      if (step.state === "canceled") await stored.promise;
+      return result;
+    };
+
+    const canceled = a.cancel(taskId);
+    await expect.poll(() => b.state(taskId), EVENTUALLY).toBe("canceled");
+    // Longer than an agent has to stop.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    stored.resolve();
+
+    expect((await canceled).status.state).toBe("canceled");
+  });
 });

@@ -57,7 +57,11 @@ async function startServer(url: string, migrations: readonly Migration[]): Promi
 
 interface CountedTask {
   readonly id: string;
-  readonly status: { readonly state: string };
+  readonly status: {
+    readonly state: string;
+    /** Says why a task has failed. */
+    readonly message?: { readonly parts: readonly { readonly text?: string }[] };
+  };
   readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[];
 }
 
@@ -151,10 +155,10 @@ test(
     );
     expect(version).toEqual([{ value: String(NEW.length) }]);
     expect(up).toEqual(Array.from({ length: REPLICAS }, () => ({ software: "new" })));
-    const ends = tasks.map(({ status, artifacts = [] }) => [
-      status.state,
-      artifacts.flatMap(({ parts }) => parts.map(({ text }) => text)).join(""),
-    ]);
+    const ends = tasks.map(({ status: { state, message }, artifacts = [] }) => {
+      const said = [...artifacts, ...(message === undefined ? [] : [message])];
+      return [state, said.flatMap(({ parts }) => parts.map(({ text }) => text)).join("")];
+    });
     const counted = Array.from({ length: STEPS }, (_, index) => `${index + 1} `).join("");
     expect(new Set(ends.map((end) => end.join(": ")))).toEqual(
       new Set([`TASK_STATE_COMPLETED: ${counted}`]),

@@ -75,7 +75,9 @@ export class SharedMemory {
     if (lost !== undefined && lost !== replica) this.replicas[lost - 1]!.lose(taskId);
     const isReleased = before === RELEASED || before === replica;
     const reason = before === undefined ? "due" : isReleased ? "released" : "gone";
-    return { ...task, epoch: epoch + 1, reason };
+    const hasMail = (this.mailbox.get(taskId) ?? []).length > 0;
+    const facts = { reason, hasMail, ...(reason === "gone" && { lost: `${before}` }) } as const;
+    return { ...task, epoch: epoch + 1, ...facts };
   }
 
   tell(tellOne: (replica: SharedBackend) => void, isHint = true): void {
@@ -96,6 +98,8 @@ export class SharedBackend implements Backend {
   readonly #onReleased = new Set<() => void>();
   /** How many of the next commits are stored without an answer. */
   lostAnswers = 0;
+  /** How many of the next reads of tasks fail. */
+  failedReads = 0;
   /** Whether this process claims tasks by itself, and not only those that somebody wants something of. */
   isClaiming = true;
   /** Delays the answer to a claim of one task, which is stored already. */
@@ -121,6 +125,10 @@ export class SharedBackend implements Backend {
   }
 
   get tasks(): Backend["tasks"] {
+    if (this.failedReads > 0) {
+      this.failedReads -= 1;
+      throw connectionLost();
+    }
     return this.#shared.inner.tasks;
   }
 
@@ -154,7 +162,7 @@ export class SharedBackend implements Backend {
     if (isTerminal(state)) mailbox.delete(taskId);
     if (this.lostAnswers > 0) {
       this.lostAnswers -= 1;
-      throw Object.assign(new Error("the connection was lost"), { isPermanent: false });
+      throw connectionLost();
     }
     this.#watchers.wake(taskId, result.head);
     this.#shared.tell((replica) => replica !== this && replica.hear(taskId, result.head));
@@ -166,9 +174,13 @@ export class SharedBackend implements Backend {
   }
 
   watch(taskId: string, wake: (head: Seq) => void): () => void {
-    const stop = this.#watchers.watch(taskId, wake);
+    let known: Seq | undefined;
+    const stop = this.#watchers.watch(taskId, (head) => wake((known = head)));
     const poll = setInterval(() => {
-      void this.tasks.get(taskId).then((task) => wake(task?.head ?? 0));
+      void this.#shared.inner.tasks.record(taskId).then((task) => {
+        const head = task?.head ?? 0;
+        if (head !== known) wake((known = head));
+      });
     }, 50).unref();
     return () => {
       clearInterval(poll);
@@ -305,4 +317,8 @@ export class SharedBackend implements Backend {
     this.#shared.tell((replica) => replica.hearMailbox(taskId));
     return { kind: "posted", id };
   }
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error("the connection was lost"), { isPermanent: false });
 }

@@ -42,6 +42,20 @@ function holdCommits(backend: SharedBackend): () => void {
   return held.resolve;
 }
 
+/** An agent that says a second word when it may, and then hangs. */
+function aTwoChunkAgent(): { readonly agent: Partial<AgentDefinition>; readonly more: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const agent: Partial<AgentDefinition> = {
+    run: async function* () {
+      yield "one ";
+      await promise;
+      yield "two";
+      await new Promise(() => undefined);
+    },
+  };
+  return { agent, more: resolve };
+}
+
 describe.each([
   ["with hints", true],
   ["without hints", false],
@@ -233,25 +247,15 @@ describe.each([
   });
 
   verifies("G2", "resume a stream while a read that began earlier goes on", async () => {
-    const more = Promise.withResolvers<void>();
-    const { a, b } = await twoReplicas(
-      {
-        run: async function* () {
-          yield "one ";
-          await more.promise;
-          yield "two";
-          await new Promise(() => undefined);
-        },
-      },
-      aShared(),
-    );
+    const { agent, more } = aTwoChunkAgent();
+    const { a, b } = await twoReplicas(agent, aShared());
     const message = userMessage("m1", "go");
     const { id: taskId } = await a.send("go", message, false);
     await expect.poll(async () => textOf(await a.get(taskId))).toBe("one ");
     const reads = holdReads(b.backend);
     const earlier = b.send("go", message, false);
     await reads.begun;
-    more.resolve();
+    more();
     await expect.poll(async () => textOf(await a.get(taskId))).toBe("one two");
     const { head } = (await a.backend.tasks.get(taskId))!;
 
@@ -266,22 +270,12 @@ describe.each([
   });
 
   verifies("G2", "resume a stream after events that only the other one has shown", async () => {
-    const more = Promise.withResolvers<void>();
-    const { a, b } = await twoReplicas(
-      {
-        run: async function* () {
-          yield "one ";
-          await more.promise;
-          yield "two";
-          await new Promise(() => undefined);
-        },
-      },
-      aShared(),
-    );
+    const { agent, more } = aTwoChunkAgent();
+    const { a, b } = await twoReplicas(agent, aShared());
     const { id: taskId } = await a.send("go", {}, false);
     await expect.poll(async () => textOf(await b.get(taskId))).toBe("one ");
     const release = holdCommits(a.backend);
-    more.resolve();
+    more();
     await expect.poll(async () => textOf(await b.get(taskId))).toBe("one two");
     const { head } = (await b.backend.tasks.get(taskId))!;
 

@@ -167,3 +167,17 @@ describe("a storage failure", () => {
     engine.close();
   });
 });
+
+test("an agent does not begin with a message that is stored while the server stops", async () => {
+  let runs = 0;
+  const agent = defineAgent({ name: "Eager", description: "Runs.", run: () => `${++runs}` });
+  const backend = createMemoryBackend();
+  const engine = anEngine(agent, backend);
+
+  const told = tell(engine, "go");
+  engine.close();
+  const { live } = await told;
+
+  expect(runs).toBe(0);
+  expect(await backend.tasks.record(live.task.id)).toMatchObject({ state: "working" });
+});

@@ -98,3 +98,42 @@ test("a flood of failures is cut off, and the number of the others is on record"
   expect(logger.lines).toHaveLength(102);
   expect(audited(logger.lines).at(-1)).toMatchObject({ n: "last", suppressed: 900 });
 });
+
+test("entries wait for a store that does not answer, and are logged as errors if they do not fit", async () => {
+  const logger = memoryLogger();
+  const stored: string[] = [];
+  let isAway = true;
+  const audit = new Audit(logger, {
+    store: {
+      append: async ({ json }) => {
+        if (isAway) throw Object.assign(new Error("away"), { isPermanent: false });
+        stored.push(json);
+      },
+    },
+  });
+  const entries = Array.from({ length: 10_001 }, (_, n) => ({ n }));
+
+  for (const entry of entries) audit.record("approval.answered", entry);
+  isAway = false;
+
+  const kept = entries.slice(0, -1).map((entry) => JSON.stringify(entry));
+  await expect.poll(() => stored.length).toBe(kept.length);
+  expect(stored).toEqual(kept);
+  const lost = logger.lines.filter((line) => line.startsWith("an audit entry could not be stored"));
+  expect(lost).toEqual([expect.stringContaining('"n":10000')]);
+});
+
+test("entries that wait when the server stops are logged as errors", async () => {
+  const logger = memoryLogger();
+  const closing = new AbortController();
+  const store = { append: () => Promise.reject(new Error("away")) };
+  const audit = new Audit(logger, { store, closing: closing.signal });
+
+  audit.record("task.ended", { taskId: "t1" });
+  audit.record("task.ended", { taskId: "t2" });
+  closing.abort();
+
+  await expect
+    .poll(() => logger.lines.filter((line) => line.includes("could not be stored")))
+    .toEqual([expect.stringContaining('"t1"'), expect.stringContaining('"t2"')]);
+});

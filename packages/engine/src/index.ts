@@ -80,6 +80,7 @@ export { declaredExtensions } from "./operations/call.ts";
 
 // For implementations of a backend
 export type * from "./log/backend.ts";
+export type * from "./log/sharing.ts";
 export {
   InvalidStepError,
   type Refusal,

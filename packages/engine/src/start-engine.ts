@@ -1,6 +1,13 @@
 import type { Agent, LocalAgent } from "@convoke/protocol";
 import { createInProcessConnection } from "./in-process.ts";
-import { NOTHING_RECOVERED, type RecoveryReport, recover, wakeTask } from "./lifecycle/recover.ts";
+import type { BackoffOptions } from "@convoke/protocol/internal";
+import {
+  CRASH_BACKOFF,
+  NOTHING_RECOVERED,
+  type RecoveryReport,
+  recover,
+  wakeTask,
+} from "./lifecycle/recover.ts";
 import { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 import type { Backend } from "./log/backend.ts";
 import type { Logger } from "./logging/logger.ts";
@@ -24,6 +31,11 @@ export interface StartEngineOptions extends Omit<EngineOptions, "wake" | "push">
    * they stay paused until `resumePausedTask`.
    */
   readonly resumeOnStart?: boolean | undefined;
+  /**
+   * How long a task waits that has made no progress in two or more processes that crashed, and may
+   * be the reason. Default: one second, then twice as long each time.
+   */
+  readonly crashBackoff?: BackoffOptions | undefined;
   /** When ended tasks are removed. */
   readonly retention?: Partial<RetentionOptions> | undefined;
 }
@@ -56,6 +68,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     push: pushOptions,
     retention: retentionOptions,
     resumeOnStart,
+    crashBackoff = CRASH_BACKOFF,
     ...rest
   } = options;
   let push: PushService | undefined;
@@ -64,7 +77,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     ...rest,
     backend,
     logger,
-    sharing: (own, sharing) => (shared = new SharedTasks(own, sharing)),
+    sharing: (own, sharing) => (shared = new SharedTasks(own, sharing, crashBackoff)),
     ...(pushOptions !== false && {
       push: (own) => (push = new PushService(own, logger, pushOptions)),
     }),
@@ -73,7 +86,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     const start = performance.now();
     const recovered =
       shared === undefined
-        ? await recover(engine, { resume: resumeOnStart !== false })
+        ? await recover(engine, { resume: resumeOnStart !== false, crashBackoff })
         : NOTHING_RECOVERED;
     shared?.start();
     const recoverySeconds = (performance.now() - start) / 1000;

@@ -102,6 +102,13 @@ export class Connection {
     }
   }
 
+  /** Gives up what is under way, because nothing is answered. The next statement connects again. */
+  reset(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    client?.then((silent) => silent.end()).catch(() => undefined);
+  }
+
   /** Completes what was sent, and disconnects. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -111,26 +118,25 @@ export class Connection {
 
   #connected(): Promise<Client> {
     if (this.#isClosed) return Promise.reject(new ClosedError());
-    this.#client ??= this.#connect();
-    return this.#client;
+    if (this.#client !== undefined) return this.#client;
+    // A client may end long after another one has taken its place.
+    const forget = (): void => {
+      if (this.#client === client) this.#client = undefined;
+    };
+    const client = this.#connect(forget);
+    client.catch(forget);
+    this.#client = client;
+    return client;
   }
 
-  async #connect(): Promise<Client> {
-    const forget = (): void => {
-      this.#client = undefined;
-    };
-    try {
-      const client = await this.#options.createClient();
-      // The statements that were under way reject by themselves.
-      client.on("error", forget);
-      client.once("end", forget);
-      await client.connect();
-      await client.query([...SETTINGS, ...(this.#options.settings ?? [])].join("; "));
-      return client;
-    } catch (error) {
-      forget();
-      throw error;
-    }
+  async #connect(onLost: () => void): Promise<Client> {
+    const client = await this.#options.createClient();
+    // The statements that were under way reject by themselves.
+    client.on("error", onLost);
+    client.once("end", onLost);
+    await client.connect();
+    await client.query([...SETTINGS, ...(this.#options.settings ?? [])].join("; "));
+    return client;
   }
 
   #prepared({ text, values = [] }: Statement): QueryArrayConfig {

@@ -3,8 +3,8 @@ import type { SharedStorage, SharingBackend } from "@convoke/engine/testing";
 import pg from "pg";
 import { afterAll } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
-import type { Bus } from "../storage/bus.ts";
 import { LeaseTimes, type StartKeeper, startKeeperHere } from "./lease.ts";
+import { noHints } from "./no-hints.suite.ts";
 import { type ReplacedParts, openWithParts } from "./postgres-backend.ts";
 
 interface EmptySchema {
@@ -50,18 +50,6 @@ export function opensEmptySchemas(): () => Promise<Backend> {
   return async () => {
     const { url } = await schemas();
     return openWithParts({ url }, { startKeeper: startKeeperHere, openBus: noHints });
-  };
-}
-
-/** Processes that look by themselves only. */
-export function noHints(): Bus {
-  return {
-    isWorking: false,
-    maxEventBytes: 0,
-    publish: () => {},
-    subscribe: () => {},
-    follow: () => () => {},
-    close: async () => {},
   };
 }
 

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import type { DatabaseProxy } from "../../../../test/harness/database-proxy.ts";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
 import { Connection, toAddress } from "./connection.ts";
 import { aCutConnection } from "./cut-connection.suite.ts";
@@ -23,11 +24,11 @@ async function aLease(url: string): Promise<Lease> {
   );
   onTestFinished(() => lease.close());
   await lease.registered;
-  cuts.set(lease, () => connection.cut());
+  proxies.set(lease, connection);
   return lease;
 }
 
-const cuts = new WeakMap<Lease, () => void>();
+const proxies = new WeakMap<Lease, DatabaseProxy>();
 
 test("the lease is held while the main thread is blocked for longer than it", async () => {
   const backend = await openPostgresBackend({ url: await address(), leaseMs: LEASE_MS });
@@ -54,13 +55,23 @@ test("a process may take over tasks only after it has held its lease for its who
 test("a lease that cannot be renewed ends by itself, and is held again when the database is back", async () => {
   const url = await address();
   const lease = await aLease(url);
-  const keepCutting = setInterval(() => cuts.get(lease)!(), 5);
+  const keepCutting = setInterval(() => proxies.get(lease)!.cut(), 5);
 
   await expect.poll(() => lease.isHeld, EVENTUALLY).toBe(false);
   clearInterval(keepCutting);
   await expect.poll(() => lease.isHeld, EVENTUALLY).toBe(true);
 
   expect(lease.isUnbroken).toBe(false);
+});
+
+test("a lease is renewed by another connection if nothing is answered on the first one", async () => {
+  const lease = await aLease(await address());
+  proxies.get(lease)!.silence();
+  const silentAt = performance.now();
+
+  const renewedAfterMs = (): number => performance.now() - lease.ageMs - silentAt;
+
+  await expect.poll(renewedAfterMs, { timeout: 9000 }).toBeGreaterThan(0);
 });
 
 test("a renewal that was sent before the lease ended and answered after it leaves a gap, in which others could claim", () => {
@@ -90,4 +101,26 @@ test("a process that was removed from the list gets another number", async () =>
 
   expect(lease.replica).toBeGreaterThan(before);
   expect(lease.isHeld).toBe(true);
+});
+
+test("a process whose main thread was blocked for long gets another number, as after a crash", async () => {
+  const url = await address();
+  await (await openPostgresBackend({ url })).close();
+  const times = new LeaseTimes();
+  const numbers: number[] = [];
+  const settings = { url, schema: toAddress(url).schema, leaseMs: 30, host: "here" };
+  // Its main thread has not run yet, as far as it knows.
+  const keeper = startKeeperHere(
+    { ...settings, software: "test" },
+    times.memory,
+    ({ replica }) => numbers.push(replica),
+    ({ message }) => expect.fail(message),
+  );
+  onTestFinished(() => keeper.stop());
+  await expect.poll(() => numbers.length, EVENTUALLY).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+
+  times.tick();
+
+  await expect.poll(() => numbers.length, EVENTUALLY).toBe(2);
 });

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { sleep } from "@convoke/protocol/internal";
+import { orAborted, sleep } from "@convoke/protocol/internal";
 import { Connection, toAddress } from "./connection.ts";
 
 /** What the keeper of a lease needs; it can be sent to a thread. */
@@ -203,11 +203,22 @@ class LeaseKeeper implements RunningKeeper {
     const { signal } = this.#stopped;
     const { leaseMs } = this.#settings;
     let replica = await this.#register();
+    let stuck = 0;
     while (!signal.aborted) {
       await sleep(leaseMs / 3, signal).catch(() => undefined);
-      if (signal.aborted || !this.#times.isMainThreadRunning) continue;
-      // A lease that cannot be renewed ends by itself; the next attempt may succeed.
-      replica = await this.#renew(replica).catch(() => replica);
+      if (signal.aborted) return;
+      if (!this.#times.isMainThreadRunning) {
+        stuck += 1;
+        continue;
+      }
+      try {
+        // A task that blocks the process counts as one that crashes it, so the process gets another
+        // number. Once may also mean that all of it was paused, and its main thread is about to run.
+        replica = await (stuck > 1 ? this.#register() : this.#renewInTime(replica));
+        stuck = 0;
+      } catch {
+        // A lease that cannot be renewed ends by itself; the next attempt may succeed.
+      }
     }
   }
 
@@ -220,6 +231,17 @@ class LeaseKeeper implements RunningKeeper {
     this.#times.renewed(leaseMs, sentAt, LeaseTimes.now());
     this.#report({ replica });
     return replica;
+  }
+
+  /** While the lease is held there is time for two attempts, the second one on another connection. */
+  async #renewInTime(replica: number): Promise<number> {
+    const within = this.#settings.leaseMs / 3;
+    try {
+      return await orAborted(this.#renew(replica), AbortSignal.timeout(within));
+    } catch {
+      this.#connection.reset();
+      return orAborted(this.#renew(replica), AbortSignal.timeout(within));
+    }
   }
 
   async #renew(replica: number): Promise<number> {

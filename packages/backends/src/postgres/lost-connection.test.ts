@@ -1,4 +1,5 @@
 import type { Backend, CommitStep } from "@convoke/engine";
+import type { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
 import { Connection, toAddress } from "./connection.ts";
@@ -164,4 +165,27 @@ test("a message that is sent to two processes at the same time creates one task"
       digest: "d",
     });
   }
+});
+
+test("a connection that ends late does not replace the one that took its place", async () => {
+  const target = toAddress(await address());
+  const clients: Client[] = [];
+  const connection = new Connection({
+    ...target,
+    createClient: async () => {
+      const client = await target.createClient();
+      clients.push(client);
+      return client;
+    },
+  });
+  onTestFinished(() => connection.close());
+  await connection.rows("SELECT 1");
+  // As if its socket had failed, and were not closed yet.
+  clients[0]!.emit("error", new Error("the connection was lost"));
+  await connection.rows("SELECT 2");
+
+  await clients[0]!.end();
+  await connection.rows("SELECT 3");
+
+  expect(clients).toHaveLength(2);
 });

@@ -1,6 +1,7 @@
 import { type CommitStep, MetricsRegistry } from "@convoke/engine";
 import { expect, onTestFinished, test } from "vitest";
-import { emptySchemas, noHints } from "./empty-schema.suite.ts";
+import { emptySchemas } from "./empty-schema.suite.ts";
+import { noHints } from "./no-hints.suite.ts";
 import { startKeeperHere } from "./lease.ts";
 import { openWithParts } from "./postgres-backend.ts";
 

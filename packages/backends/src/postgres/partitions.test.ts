@@ -2,7 +2,7 @@ import type { Backend } from "@convoke/engine";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
-import { noHints } from "./empty-schema.suite.ts";
+import { noHints } from "./no-hints.suite.ts";
 import { Connection, toAddress } from "./connection.ts";
 import { startKeeperHere } from "./lease.ts";
 import { Partitions, partitionName } from "./partitions.ts";

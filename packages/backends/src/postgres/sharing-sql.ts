@@ -9,6 +9,9 @@ export const RELEASED = 0;
  * a lease that was renewed meanwhile would seem to have ended.
  */
 
+/** Whether there were entries in the mailbox of a task when it was claimed. */
+const HAS_MAIL = "(SELECT b.id FROM @.mailbox b WHERE b.task = t.n LIMIT 1) IS NOT NULL";
+
 /**
  * Tasks of processes that are gone or gave them up, by the index of what runs, and then waiting ones
  * that are due. `$5`: whether this process may take over from others. `$6`: tasks that it does not
@@ -35,7 +38,7 @@ export const CLAIM = `
     LIMIT $4 - (SELECT count(*) FROM wanted))
   UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1
   FROM (SELECT n, run_by FROM wanted UNION ALL SELECT n, NULL FROM due) c
-  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
+  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by, ${HAS_MAIL}`;
 
 /** `$4`: the host of this process, or null to claim the task wherever it has to run. */
 export const CLAIM_TASK = `
@@ -45,7 +48,7 @@ export const CLAIM_TASK = `
       OR ($3 AND coalesce((SELECT r.until <= now() FROM @.replica r WHERE r.n = t.run_by), true)))
     FOR UPDATE)
   UPDATE @.task t SET run_by = $1, epoch = t.epoch + 1 FROM wanted c
-  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by`;
+  WHERE t.n = c.n RETURNING ${RECORD}, c.run_by, ${HAS_MAIL}`;
 
 export const RELEASE = `
   WITH released AS MATERIALIZED (

@@ -1,6 +1,7 @@
 import { describeHints, describeSharing } from "@convoke/engine/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { noHints, opensSharedStorages } from "./empty-schema.suite.ts";
+import { opensSharedStorages } from "./empty-schema.suite.ts";
+import { noHints } from "./no-hints.suite.ts";
 import type { Bus } from "../storage/bus.ts";
 import { openNotifyBus } from "./postgres-backend.ts";
 

@@ -260,11 +260,12 @@ export class PostgresSharing implements Sharing {
   #claimed(rows: Rows): readonly ClaimedTask[] {
     const self = this.#parts.lease.replica;
     const tasks = toRecords(rows).map((record, index) => {
-      const runBy = rows[index]!.at(-1) as number | null;
+      const [runBy, hasMail] = rows[index]!.slice(-2) as [number | null, boolean];
       // Its own is one that it has claimed before without an answer, or has given up.
       const isFree = runBy === RELEASED || runBy === self;
       const reason = runBy === null ? "due" : isFree ? "released" : "gone";
-      return { runBy, task: { ...record, reason } satisfies ClaimedTask };
+      const lost = reason === "gone" ? { lost: String(runBy) } : {};
+      return { runBy, task: { ...record, reason, hasMail, ...lost } satisfies ClaimedTask };
     });
     for (const { task } of tasks) {
       this.#parts.steps.forget(task.taskId);

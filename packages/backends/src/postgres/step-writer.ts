@@ -168,6 +168,8 @@ class ReadFacts implements Knowledge {
   /** The owners and agents for whom the batch creates a task, of which one will succeed. */
   readonly #scopes = new Map<string, readonly IdScope[]>();
   readonly #fresh = new Set<CommitStep>();
+  /** The tasks that were read: what the cache has may be forgotten while the rest is read. */
+  readonly #tasks = new Map<string, TaskFacts>();
   readonly #taken = new Map<string, TakenMessage & { readonly entry: string | null }>();
   readonly #forgotten = new Set<string>();
   readonly #repeated = new Set<CommitStep>();
@@ -182,7 +184,7 @@ class ReadFacts implements Knowledge {
   }
 
   task(taskId: string): TaskFacts | undefined {
-    return this.#cache.get(taskId);
+    return this.#cache.get(taskId) ?? this.#tasks.get(taskId);
   }
 
   isFresh(step: CommitStep): boolean {
@@ -191,7 +193,7 @@ class ReadFacts implements Knowledge {
 
   /** A new task is assumed not to exist; any other must be known. */
   mustRead(step: CommitStep): boolean {
-    const isAssumed = step.create !== undefined || this.#cache.get(step.taskId) !== undefined;
+    const isAssumed = step.create !== undefined || this.task(step.taskId) !== undefined;
     return !isAssumed && !this.#fresh.has(step);
   }
 
@@ -223,15 +225,20 @@ class ReadFacts implements Knowledge {
   async #readTasks(steps: readonly CommitStep[]): Promise<void> {
     const ids = [...new Set(steps.map(({ taskId }) => taskId))];
     const rows = await this.#connection.rows(FACTS, [ids.map(toText)]);
-    for (const taskId of ids) this.#cache.drop(taskId);
+    for (const taskId of ids) {
+      this.#cache.drop(taskId);
+      this.#tasks.delete(taskId);
+    }
     for (const row of rows as readonly FactsRow[]) {
-      this.#cache.keep(fromText(row[0]), toFacts(row));
+      const facts = toFacts(row);
+      this.#cache.keep(fromText(row[0]), facts);
+      this.#tasks.set(fromText(row[0]), facts);
     }
   }
 
   async #readMessages(steps: readonly CommitStep[]): Promise<void> {
     const keys = steps.flatMap(({ taskId, create, message }) => {
-      const scope = scopeOf(create) ?? this.#cache.get(taskId);
+      const scope = scopeOf(create) ?? this.task(taskId);
       const scopes = scope === undefined ? this.#scopesOf(taskId) : [scope];
       return message === undefined ? [] : scopes.map((one) => messageKey(one, message));
     });
@@ -265,7 +272,7 @@ class ReadFacts implements Knowledge {
       steps.map(async (step) => {
         const { taskId, after, events, epoch } = step;
         this.#repeated.delete(step);
-        const task = this.#cache.get(taskId);
+        const task = this.task(taskId);
         if (task === undefined || after === undefined || events.length === 0) return;
         if (after.head + events.length > task.head) return;
         const last = after.head + events.length;

@@ -3,7 +3,7 @@ import { type BackoffOptions, backoffMs, sleep } from "@convoke/protocol/interna
 import { type TurnLog, isProgress } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { startAttempt } from "../run/resume-task.ts";
+import { type Crashes, startAttempt } from "../run/resume-task.ts";
 import type { Run } from "../run/run.ts";
 
 /** How many tasks resume at once, so that a restart with many tasks does not overload the process. */
@@ -18,8 +18,7 @@ const SUSPECT_MS = 10_000;
 /** A turn that an earlier process left. */
 interface InterruptedTurn {
   readonly log: TurnLog;
-  /** How many attempts without progress ended with their process. */
-  readonly crashes: number;
+  readonly crashes: Crashes;
 }
 
 /**
@@ -40,7 +39,7 @@ export class AttemptQueue {
 
   /** Holds the task until it is started or another owner has taken it. */
   add(live: LiveTask, turn: InterruptedTurn): void {
-    const { crashes } = turn;
+    const { count: crashes } = turn.crashes;
     const { taskId } = live.writer;
     const epoch = live.writer.fence();
     this.#engine.tasks.hold(live);
@@ -62,7 +61,7 @@ export class AttemptQueue {
     try {
       const run = await this.#start(live, turn, epoch);
       if (run === undefined) return;
-      const isSafe = turn.crashes < SUSPECT ? [] : [progress(live), pause(engine.closing)];
+      const isSafe = turn.crashes.count < SUSPECT ? [] : [progress(live), pause(engine.closing)];
       await Promise.race([run.yielded, ...isSafe]);
     } finally {
       engine.tasks.release(live);

@@ -11,7 +11,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type TurnLog, readTurnLog } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { TaskMoved, type TaskScope } from "../run/live-tasks.ts";
+import type { TaskScope } from "../run/live-tasks.ts";
+import { TaskMoved } from "../run/task-errors.ts";
 import { newId } from "../task/new-id.ts";
 
 /** Why a task ends, shown in its last status. */

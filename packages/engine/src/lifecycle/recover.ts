@@ -7,14 +7,15 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { BackoffOptions } from "@convoke/protocol/internal";
-import type { ClaimedTask, TaskRecord } from "../log/backend.ts";
+import type { TaskRecord } from "../log/backend.ts";
+import type { ClaimedTask } from "../log/sharing.ts";
 import type { WakingTask } from "../run/wake-timer.ts";
 import { type EndReason, abandonTask, abandonTurn, cancelLive, endTask } from "./end-task.ts";
 import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
 import type { TaskScope } from "../run/live-tasks.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
-import { resumeTask } from "../run/resume-task.ts";
+import { type Crashes, loggedCrashes, resumeTask } from "../run/resume-task.ts";
 import { AttemptQueue } from "./attempt-queue.ts";
 import { type TurnLog, readTurnLog, turnEndedAt } from "../log/turn-log.ts";
 import { storedAgentId } from "../task/agent-key.ts";
@@ -123,7 +124,8 @@ async function takeOver(
   const live = engine.tasks.openSnapshot(record, snapshot);
   try {
     const isAfterCrash = engine.backend.isAfterCrash === true;
-    return await decide(engine, live, { record, log, isAfterCrash, ...how });
+    const crashes = { count: log.crashes + (isAfterCrash ? 1 : 0), lost: [] };
+    return await decide(engine, live, { record, log, crashes, ...how });
   } finally {
     engine.tasks.release(live);
   }
@@ -145,27 +147,53 @@ export async function takeOverClaimed(
   claimed: ClaimedTask,
   { at, queue, cancels }: TakeOver,
 ): Promise<void> {
-  const live = await engine.tasks.openClaimed(claimed, at);
+  const { taskId, reason } = claimed;
+  // One read is enough: if the process before still writes something, the first step is refused.
+  const isOpen = engine.tasks.get(taskId) !== undefined;
+  const read = isOpen || reason === "due" ? undefined : await readTurnLog(engine.backend, taskId);
+  const live = await engine.tasks.openClaimed(claimed, at, read?.snapshot);
   const { writer } = live;
   try {
     // It was claimed again since: by another request of this process, or by another process.
     if (writer.position.epoch !== claimed.epoch) return;
     if (cancels.length > 0) return await cancelLive(engine, live, cancels);
-    if (claimed.reason === "due") await wake(engine, live, engine.now());
+    if (reason === "due") await wake(engine, live, engine.now());
     else {
-      const { log } = await readTurnLog(engine.backend, claimed.taskId);
-      const isAfterCrash = claimed.reason === "gone";
-      const facts = { record: claimed, log, queue, isAfterCrash, resume: true };
+      const { log } = read ?? (await readTurnLog(engine.backend, taskId));
+      const crashes = await countCrashes(engine, log, claimed);
+      const facts = { record: claimed, log, queue, crashes, resume: true };
       // Its run may not have begun yet.
       if ((await decide(engine, live, facts)) === "resumed") return;
     }
     // A task that waits for its attempt is queued.
     if (live.run !== undefined || live.isQueued || !writer.isRunning) return;
-    // It waits, which needs no process.
-    await writer.append([], { epoch: writer.epoch, insist: true, running: false });
+    // It waits, which needs no process; or this one has just stopped to serve its agent.
+    const isServed = live.isServed && !engine.closing.aborted;
+    const running = isServed ? false : "elsewhere";
+    await writer.append([], { epoch: writer.epoch, insist: true, running });
   } finally {
     engine.tasks.release(live);
   }
+}
+
+/**
+ * The crashes of a turn whose process is gone. A process may have lost its lease because the machine or
+ * the database was busy. Those that have one again have not crashed.
+ */
+async function countCrashes(
+  { backend }: Engine,
+  log: TurnLog,
+  { lost }: ClaimedTask,
+): Promise<Crashes> {
+  if (lost === undefined) return loggedCrashes(log);
+  const all = [...new Set([...log.lost, lost])];
+  // Versions without ids have counted the others.
+  const unnamed = log.crashes - log.lost.length;
+  // One crash makes no difference.
+  const replicas = all.length === 1 ? [] : await backend.sharing!.replicas();
+  const alive = new Set(replicas.filter(({ leaseMs }) => leaseMs > 0).map(({ id }) => id));
+  const dead = all.filter((id) => !alive.has(id));
+  return { count: unnamed + dead.length, lost: dead };
 }
 
 async function decide(
@@ -176,11 +204,10 @@ async function decide(
     readonly log: TurnLog;
     readonly queue: AttemptQueue;
     readonly resume: boolean;
-    /** Whether the process that worked on it ended without stopping. */
-    readonly isAfterCrash: boolean;
+    readonly crashes: Crashes;
   },
 ): Promise<Outcome> {
-  const { record, log, queue, resume, isAfterCrash } = facts;
+  const { record, log, queue, resume, crashes } = facts;
   if (log.isCanceled) {
     abandonTurn(engine, live, log);
     await endTask(engine, live, "canceled");
@@ -198,10 +225,11 @@ async function decide(
     return "ended";
   }
   if (!resume) return "waiting";
-  const crashes = log.crashes + (isAfterCrash ? 1 : 0);
-  if (crashes > MAX_CRASHES) {
-    const text = `The server ended ${crashes} times while the agent was working on this task.`;
-    await endTask(engine, live, "failed", { text, metadata: { reason: "crashed", crashes } });
+  const { count } = crashes;
+  if (count > MAX_CRASHES) {
+    const text = `The server ended ${count} times while the agent was working on this task.`;
+    const metadata = { reason: "crashed", crashes: count };
+    await endTask(engine, live, "failed", { text, metadata });
     abandonTurn(engine, live, log);
     return "ended";
   }

@@ -42,6 +42,8 @@ export class TurnLog {
   attempts = 1;
   /** How many attempts before the last one, and since the last progress, ended with their process. */
   crashes = 0;
+  /** The ids of the processes that those crashes ended, as far as they are known. */
+  lost: readonly string[] = [];
   /** The internal events since the turn started, in order: notes of the agent, answers it received, and new attempts. */
   journal: InternalEvent[] = [];
   /** Messages that arrived while the agent was working. */
@@ -142,7 +144,12 @@ export class TurnLog {
       return;
     }
     this.journal.push(event);
+    this.#forgetCrashes();
+  }
+
+  #forgetCrashes(): void {
     this.crashes = 0;
+    this.lost = [];
   }
 
   #addNote(event: InternalEvent): void {
@@ -154,10 +161,11 @@ export class TurnLog {
     if (event.kind === ENGINE_EVENTS.attempt) {
       this.attempts = Number(event["attempt"]);
       this.crashes = Number(event["crashes"] ?? 0);
+      this.lost = (event["lost"] ?? []) as readonly string[];
       return;
     }
     this.isUntouched = false;
-    if (isProgress(event)) this.crashes = 0;
+    if (isProgress(event)) this.#forgetCrashes();
   }
 
   #addSender(event: InternalEvent): void {
@@ -175,7 +183,7 @@ export class TurnLog {
     this.extensions = NO_EXTENSIONS;
     this.caller = {};
     this.attempts = 1;
-    this.crashes = 0;
+    this.#forgetCrashes();
     this.#traceIds = undefined;
     this.#traceRest = {};
     this.journal = [];

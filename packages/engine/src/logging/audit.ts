@@ -1,3 +1,5 @@
+import { backoffMs, sleep } from "@convoke/protocol/internal";
+import { isStorageFailure } from "../log/storage-failure.ts";
 import type { LogFields, Logger } from "./logger.ts";
 
 /** What is on record, by the names in the log. They are stable, so that alerts can use them. */
@@ -36,7 +38,7 @@ export interface AuditEntry {
 
 /** Keeps audit entries in addition to the log: those of several servers together. */
 export interface AuditStore {
-  /** Resolves when the entry is stored. */
+  /** Resolves when the entry is stored. One that was stored without an answer may be stored again. */
   append(entry: AuditEntry): Promise<void>;
 }
 
@@ -47,30 +49,44 @@ const FAILURES: ReadonlySet<AuditEvent> = new Set(["login.failed", "access.denie
 const MAX_FAILURES = 100;
 const WINDOW_MS = 10_000;
 
+/** How many entries wait for a store that does not answer. */
+const MAX_WAITING = 10_000;
+
+const RETRY = { firstMs: 100, longestMs: 5000 };
+
+interface AuditOptions {
+  readonly store?: AuditStore | undefined;
+  readonly now?: () => number;
+  /** When it fires, entries that cannot be stored at once are given up. Default: never. */
+  readonly closing?: AbortSignal | undefined;
+}
+
 /**
  * Writes who did what to the log: lines with `audit: true` and the name of the event. Failures are
  * warnings, everything else is at level info. Of more than 100 failures in 10 seconds the rest is
  * only counted; the next line has their number as `suppressed`. What is logged is also stored, if
- * there is a store.
+ * there is a store; while it does not answer, entries wait in memory. One that is given up is logged as
+ * an error, whatever the level of the log is.
  */
 export class Audit {
   readonly #logger: Logger;
   readonly #store: AuditStore | undefined;
   readonly #now: () => number;
+  readonly #closing: AbortSignal | undefined;
+  /** Entries that are not stored yet, oldest first. */
+  readonly #waiting: AuditEntry[] = [];
   #windowStart = -Infinity;
   #failures = 0;
   #suppressed = 0;
 
   constructor(
     logger: Logger,
-    {
-      store,
-      now = () => performance.now(),
-    }: { readonly store?: AuditStore | undefined; readonly now?: () => number } = {},
+    { store, now = () => performance.now(), closing }: AuditOptions = {},
   ) {
     this.#logger = logger;
     this.#store = store;
     this.#now = now;
+    this.#closing = closing;
   }
 
   record(event: AuditEvent, fields: LogFields): void {
@@ -89,12 +105,34 @@ export class Audit {
     this.#write("warn", event, { ...fields, ...(suppressed > 0 && { suppressed }) });
   }
 
-  /** An entry that cannot be stored is logged as an error, whatever the level of the log is. */
   #write(level: "info" | "warn", event: AuditEvent, fields: LogFields): void {
     this.#logger[level](`audit: ${event}`, { audit: true, event, ...fields });
-    this.#store?.append({ event, json: JSON.stringify(fields) }).catch((error: unknown) => {
-      const entry = { audit: true, event, ...fields };
-      this.#logger.error("an audit entry could not be stored", { ...entry, error });
-    });
+    if (this.#store === undefined) return;
+    const entry = { event, json: JSON.stringify(fields) };
+    if (this.#waiting.length === MAX_WAITING) return this.#drop(entry, "too many entries wait");
+    if (this.#waiting.push(entry) === 1) void this.#storeAll(this.#store);
+  }
+
+  /** Stores the entries one after the other, so that they keep their order. */
+  async #storeAll(store: AuditStore): Promise<void> {
+    for (let failures = 0; this.#waiting.length > 0;) {
+      const entry = this.#waiting[0]!;
+      try {
+        await store.append(entry);
+        this.#waiting.shift();
+        failures = 0;
+      } catch (error) {
+        failures++;
+        if (this.#closing?.aborted === true || (isStorageFailure(error) && error.isPermanent)) {
+          for (const left of this.#waiting.splice(0)) this.#drop(left, error);
+        } else await sleep(backoffMs(failures, RETRY), this.#closing).catch(() => undefined);
+      }
+    }
+  }
+
+  #drop({ event, json }: AuditEntry, error: unknown): void {
+    const fields = JSON.parse(json) as LogFields;
+    const entry = { audit: true, event, ...fields, error };
+    this.#logger.error("an audit entry could not be stored", entry);
   }
 }

@@ -13,7 +13,7 @@ import {
 import type { CommitResult, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
-import { TaskMoved } from "../run/live-tasks.ts";
+import { TaskMoved } from "../run/task-errors.ts";
 import { NO_EXTENSIONS, readTurnLog, senderFields, turnEndedAt } from "../log/turn-log.ts";
 import { conversationBefore } from "../log/conversation.ts";
 import { beginTask } from "./begin-task.ts";

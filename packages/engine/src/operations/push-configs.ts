@@ -12,7 +12,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { PushRules } from "../run/engine.ts";
-import { taskNotFound } from "../run/live-tasks.ts";
+import { taskNotFound } from "../run/task-errors.ts";
 import { type StoredTarget, readTarget } from "../push/notification.ts";
 import type { NewPush, PushRecord, Seq } from "../log/backend.ts";
 import { type Call, scopeOf } from "./call.ts";

@@ -12,7 +12,7 @@ import {
 import { isObject } from "@convoke/protocol/internal";
 import type { Backend, Seq, TaskRecord } from "../log/backend.ts";
 import { type JoinedEntries, joinChunks, loadTask } from "../log/task-snapshot.ts";
-import { taskNotFound } from "../run/live-tasks.ts";
+import { taskNotFound } from "../run/task-errors.ts";
 import type { OwnersCall } from "./list-page.ts";
 
 /** An event of a log, as an observer reads it. */

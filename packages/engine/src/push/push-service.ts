@@ -13,7 +13,8 @@ import {
 import { DEFAULT_BACKOFF, Endpoint, attemptDelivery } from "./endpoint.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { DeliveryMemory } from "./delivery-memory.ts";
-import type { PushPosition, PushRecord, Sharing } from "../log/backend.ts";
+import type { PushPosition, PushRecord } from "../log/backend.ts";
+import type { Sharing } from "../log/sharing.ts";
 import { createNotification, readTarget } from "./notification.ts";
 import { newId } from "../task/new-id.ts";
 

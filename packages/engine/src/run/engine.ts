@@ -17,16 +17,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Audit, type AuditStore } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer, type WakingTask } from "./wake-timer.ts";
-import type {
-  Backend,
-  ContextQuery,
-  NewMailboxEntry,
-  NewPush,
-  PostResult,
-  PushRecord,
-  Sharing,
-  WaitingForHost,
-} from "../log/backend.ts";
+import type { Backend, ContextQuery, NewPush, PushRecord } from "../log/backend.ts";
+import type { NewMailboxEntry, PostResult, Sharing, WaitingForHost } from "../log/sharing.ts";
 import type { AgentKey } from "../task/agent-key.ts";
 import { keepTrying } from "../task/task-writer.ts";
 import {
@@ -177,7 +169,7 @@ export class Engine {
     this.logger = options.logger;
     this.metrics = options.metrics ?? NO_METRICS;
     this.tracing = resolveTracing(options.tracing);
-    this.audit = new Audit(options.logger, { store: options.audit });
+    this.audit = new Audit(options.logger, { store: options.audit, closing: this.closing });
     this.storage = new StorageHealth(options.logger, this.metrics);
     this.clock = new TaskClock(options.now ?? Date.now);
     this.limits = resolveLimits(options.limits);
@@ -272,11 +264,12 @@ export class Engine {
   }
 
   /**
-   * Starts the agent of a task on a turn, unless the task was canceled or ended meanwhile, or the
-   * agent is not served any more.
+   * Starts the agent of a task on a turn, unless the task was canceled or ended meanwhile, the agent
+   * is not served any more, or the engine has closed: then the next process finds the task.
    */
   start(live: LiveTask, facts: TurnFacts): Run | undefined {
     const { writer, agent } = live;
+    if (this.#closing.signal.aborted) return undefined;
     if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
     if (agent === undefined || agent.removed.aborted) return undefined;
     const run = new Run({

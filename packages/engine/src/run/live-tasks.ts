@@ -1,35 +1,25 @@
 import {
-  A2AError,
+  type A2AError,
   ServerStopping,
   type TaskState,
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
-import type {
-  Backend,
-  LogPosition,
-  Seq,
-  StoredTask,
-  TaskRecord,
-  WakePosition,
-} from "../log/backend.ts";
+import type { Seq, StoredTask, TaskRecord, WakePosition } from "../log/backend.ts";
 import type { WakingTask } from "./wake-timer.ts";
-import { type LogEntry, readEntry } from "../log/log-entry.ts";
 import { ownTimeout, taskDeadline } from "../task/task-clock.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Agents, ServedAgent } from "./agents.ts";
 import { LiveTask, type LiveTaskOptions } from "./live-task.ts";
 import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
 import { TaskWriter, type TaskWriterOptions } from "../task/task-writer.ts";
-
-/** How many events are read at a time. */
-const PAGE = 256;
+import { taskNotFound } from "./task-errors.ts";
+import { type ReadTask, TaskRefresher, type TaskRefresherOptions } from "./task-refresher.ts";
 
 /** Maximum number of open tasks that wait for their caller. */
 const MAX_WAITING = 1000;
 
-export interface LiveTasksOptions {
-  readonly backend: Backend;
+export interface LiveTasksOptions extends Omit<TaskRefresherOptions, "onGone"> {
   readonly agents: Agents;
   /** Called when a task ends. */
   readonly onEnded: (ended: EndedTask) => void;
@@ -38,15 +28,6 @@ export interface LiveTasksOptions {
   /** Called with the task for which a failed write is retried, if it is. */
   readonly onStorageError: (error: unknown, taskId: string | undefined) => void;
   readonly onStored: (taskId: string) => void;
-  /**
-   * Called when the run of a task was aborted because its log is not what this process wrote, and perhaps
-   * no other process works on the task.
-   */
-  readonly onSetBack: (taskId: string) => void;
-  /** Retries until the storage works again. */
-  readonly keepTrying: (taskId: string, work: () => Promise<void>) => Promise<unknown>;
-  /** Called for a task that no run of this process works on, although the store may have recorded that. */
-  readonly onAbandoned: (taskId: string) => void;
   /** Called with each new wake time of a task. */
   readonly onWakeAt: (at: number) => void;
 }
@@ -71,7 +52,8 @@ export function agentFilter({ agent }: TaskScope): { readonly agentId?: string }
 export class LiveTasks {
   readonly #options: LiveTasksOptions;
   readonly #live = new Map<string, LiveTask>();
-  readonly #reading = new Map<string, Promise<{ record: TaskRecord; snapshot: TaskSnapshot }>>();
+  readonly #refresher: TaskRefresher;
+  readonly #reading = new Map<string, Promise<ReadTask>>();
   readonly #waiting = new IdleTasks<LiveTask>({
     maxTasks: MAX_WAITING,
     onEvict: (live) => this.close(live),
@@ -80,12 +62,18 @@ export class LiveTasks {
 
   constructor(options: LiveTasksOptions) {
     this.#options = options;
+    this.#refresher = new TaskRefresher({
+      ...options,
+      onGone: (live) => {
+        if (this.#live.get(live.writer.taskId) === live) this.#live.delete(live.writer.taskId);
+      },
+    });
   }
 
   /** The current snapshot of a task within the scope. */
   async find(taskId: string, scope: TaskScope): Promise<Found> {
     const live = this.#visible(taskId, scope);
-    if (live !== undefined) await this.#committed(live);
+    if (live !== undefined) await this.#refresher.committed(live);
     if (live !== undefined && this.isCurrent(live)) {
       const { task, head, size } = live.writer;
       return { task, head, size, oldest: live.oldest };
@@ -115,13 +103,9 @@ export class LiveTasks {
     return live !== undefined && this.isCurrent(live) ? live : undefined;
   }
 
-  /**
-   * Whether what is in memory is what is stored. Always, unless processes share the storage: then
-   * only while this one works on the task, and has had a valid lease since it last looked.
-   */
-  isCurrent({ writer }: LiveTask): boolean {
-    const { sharing } = this.#options.backend;
-    return sharing === undefined || (writer.isRunning && sharing.isHeld(writer.verifiedAt));
+  /** Whether what is in memory is what is stored, see `TaskRefresher.isCurrent`. */
+  isCurrent(live: LiveTask): boolean {
+    return this.#refresher.isCurrent(live);
   }
 
   /** Whether the task has to run on another host. */
@@ -197,7 +181,7 @@ export class LiveTasks {
     if (held !== undefined) return this.#holdFresh(held);
     // Concurrent callers share one read, so that none of them opens a task that another has changed since.
     const shared = this.#reading.get(taskId);
-    const reading = shared ?? this.#read(taskId);
+    const reading = shared ?? this.#refresher.read(taskId);
     this.#reading.set(taskId, reading);
     try {
       const { record, snapshot } = await reading;
@@ -210,21 +194,14 @@ export class LiveTasks {
     }
   }
 
-  /** Reads the record again: one that was read earlier may be out of date. */
-  async #read(taskId: string): Promise<{ record: TaskRecord; snapshot: TaskSnapshot }> {
-    const record = await this.#options.backend.tasks.get(taskId);
-    if (record === undefined) throw new Error(`task ${taskId} is not in the store any more`);
-    const snapshot = await loadTask(this.#options.backend, record, record.head);
-    if (snapshot.epoch !== undefined || this.#options.backend.sharing === undefined) {
-      return { record, snapshot };
-    }
-    const [last] = await this.#options.backend.read(taskId, snapshot.head - 1, 1);
-    return { record, snapshot: { ...snapshot, epoch: last?.epoch } };
-  }
-
-  /** Opens and holds a task that this process has claimed after the given time, by `performance.now()`. */
-  async openClaimed(claimed: TaskRecord, at: number): Promise<LiveTask> {
-    const live = await this.open(claimed);
+  /**
+   * Opens and holds a task that this process has claimed after the given time, by `performance.now()`.
+   *
+   * @param snapshot what was read since, if it was
+   */
+  async openClaimed(claimed: TaskRecord, at: number, snapshot?: TaskSnapshot): Promise<LiveTask> {
+    const live =
+      snapshot === undefined ? await this.open(claimed) : this.openSnapshot(claimed, snapshot);
     try {
       // A step of this process may have been stored without an answer, before it claimed its own task.
       if (live.writer.position.epoch < claimed.epoch) await this.refresh(live, true);
@@ -251,93 +228,19 @@ export class LiveTasks {
     }
   }
 
-  /**
-   * Brings an open task up to date with what other processes have written. If they have, its run in
-   * this process is aborted without ending the task: another one works on it. A failover of the
-   * database may have lost events that are in memory: then the task is set back to what is left.
-   *
-   * @param isRefused the store has refused a step of this process, so what is in memory may be wrong
-   */
-  async refresh(live: LiveTask, isRefused = false): Promise<void> {
-    const { writer } = live;
-    await this.#committed(live);
-    const mustLook = isRefused && this.#options.backend.sharing !== undefined;
-    while (mustLook || !this.isCurrent(live)) {
-      await writer.settled;
-      const before = writer.position;
-      if (before.head === 0) return;
-      const readAt = performance.now();
-      const record = await this.#options.backend.tasks.record(writer.taskId);
-      if (record === undefined) return this.#forget(live);
-      if (isAt(record, before)) return writer.verified(readAt);
-      // The last event that is known comes with those after it, if the log still has it.
-      const [known, ...entries] = await this.#entriesBetween(before.head - 1, record);
-      const isWhole = known?.seq === before.head && known.epoch === writer.headEpoch;
-      const left = isWhole ? undefined : await this.#read(writer.taskId);
-      // Only if nothing was written here meanwhile: the record would be older than that.
-      if (writer.settled !== undefined || !isAt(before, writer.position)) continue;
-      if (live.run !== undefined || writer.isRunning) this.#options.onAbandoned(writer.taskId);
-      abortRun(live);
-      if (left === undefined) return writer.catchUp(record, entries);
-      live.forgetMessages();
-      writer.rewind(left.record, left.snapshot);
-      return this.#options.onSetBack(writer.taskId);
-    }
+  /** Brings an open task up to date with what other processes have written, see `TaskRefresher.refresh`. */
+  refresh(live: LiveTask, isRefused = false): Promise<void> {
+    return this.#refresher.refresh(live, isRefused);
   }
 
-  /** Waits for a step that is being stored: through another process, a client may have seen it already. */
-  async #committed({ writer }: LiveTask): Promise<void> {
-    if (this.#options.backend.sharing !== undefined) await writer.committing;
+  /** The same, again until the storage answers. Resolves to the error if the store has lost the task. */
+  refreshInsisting(live: LiveTask, isRefused = false): Promise<A2AError | undefined> {
+    return this.#refresher.refreshInsisting(live, isRefused);
   }
 
-  /** The store has lost the task. */
-  #forget(live: LiveTask): never {
-    const { writer } = live;
-    const { taskId } = writer;
-    abortRun(live);
-    writer.fence();
-    writer.lost();
-    if (this.#live.get(taskId) === live) this.#live.delete(taskId);
-    throw taskNotFound(taskId);
-  }
-
-  /** A step was refused, because the log does not end where this process believes. */
-  #refused(live: LiveTask): void {
-    // If the store has lost the task, there is nothing more to do.
-    const refresh = (): Promise<void> => this.refresh(live, true).catch(ignoreNotFound);
-    void this.#options.keepTrying(live.writer.taskId, refresh);
-  }
-
-  async #entriesBetween(after: Seq, { taskId, head }: TaskRecord): Promise<readonly LogEntry[]> {
-    const entries: LogEntry[] = [];
-    while (after + entries.length < head) {
-      const from = after + entries.length;
-      const page = await this.#options.backend.read(taskId, from, Math.min(PAGE, head - from));
-      if (page.length === 0) break;
-      entries.push(...page.map(readEntry));
-    }
-    return entries;
-  }
-
-  /**
-   * Resolves when the condition is true: immediately, or after a commit of this or another process.
-   * Rejects if the store has lost the task.
-   */
-  async until(live: LiveTask, condition: (live: LiveTask) => boolean): Promise<void> {
-    const { backend } = this.#options;
-    if (backend.sharing === undefined || condition(live)) return live.until(condition);
-    const lost = Promise.withResolvers<never>();
-    const refresh = (): void => {
-      // A database that does not answer now is asked again after the next commit.
-      this.refresh(live).catch((error: unknown) => A2AError.is(error) && lost.reject(error));
-    };
-    const stop = backend.watch(live.writer.taskId, refresh);
-    try {
-      refresh();
-      await Promise.race([live.until(condition), lost.promise]);
-    } finally {
-      stop();
-    }
+  /** Resolves when the condition is true, see `TaskRefresher.until`. */
+  until(live: LiveTask, condition: (live: LiveTask) => boolean): Promise<void> {
+    return this.#refresher.until(live, condition);
   }
 
   /** Opens and holds a task whose log has been read already. */
@@ -427,24 +330,13 @@ export class LiveTasks {
       onStale: () => {
         onAbandoned(facts.taskId);
         const live = this.#live.get(facts.taskId);
-        if (live !== undefined) this.#refused(live);
+        // If the store has lost the task, there is nothing more to do.
+        if (live !== undefined) void this.refreshInsisting(live, true);
       },
       onUnsure: () => onAbandoned(facts.taskId),
       onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
       onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
     });
-  }
-}
-
-/** The error for a task that does not exist, or belongs to another owner. */
-export function taskNotFound(taskId: string): A2AError {
-  return new A2AError("TaskNotFound", `there is no task ${taskId}`, { details: { taskId } });
-}
-
-/** Another process has changed the task since it was read. */
-export class TaskMoved extends A2AError {
-  constructor(taskId: string) {
-    super("Unavailable", `task ${taskId} is being changed by others; send the same message again`);
   }
 }
 
@@ -480,23 +372,6 @@ function toWaking({ writer, agent, agentName, host }: LiveTask): WakingTask {
 
 function byWakeTime(one: WakePosition, other: WakePosition): number {
   return one.wakeAt - other.wakeAt || (one.taskId < other.taskId ? -1 : 1);
-}
-
-export function ignoreNotFound(error: unknown): void {
-  if (!A2AError.is(error)) throw error;
-}
-
-/** Aborts the run of a task that goes on without it. */
-function abortRun(live: LiveTask): void {
-  const { run } = live;
-  live.detachRun();
-  run?.abort(new ServerStopping());
-  // A cancel that is not in the log is left to the process that works on the task now.
-  live.markCanceled(false);
-}
-
-function isAt(one: LogPosition, other: LogPosition): boolean {
-  return one.head === other.head && one.epoch === other.epoch;
 }
 
 /** A compacted log has gaps, except before its last event. */

@@ -6,6 +6,18 @@ import { Replay } from "./replay.ts";
 import type { Run } from "./run.ts";
 import { type TurnLog, readTurnLog } from "../log/turn-log.ts";
 
+/** How often a turn ended with its process since it last made progress. */
+export interface Crashes {
+  readonly count: number;
+  /** The ids of those processes, as far as they are known. */
+  readonly lost: readonly string[];
+}
+
+/** The crashes that are in the log of a turn. */
+export function loggedCrashes({ crashes: count, lost }: TurnLog): Crashes {
+  return { count, lost };
+}
+
 /**
  * Starts another attempt of the last turn of a task. If the turn has a journal,
  * it resumes from it, so that finished steps do not run again; otherwise it
@@ -27,13 +39,13 @@ export async function startAttempt(
   options: {
     readonly epoch: number;
     readonly log: TurnLog;
-    /** How many attempts without progress ended with their process. Default: those in the log. */
-    readonly crashes?: number;
+    /** Attempts without progress that ended with their process. Default: those in the log. */
+    readonly crashes?: Crashes;
     /** The request that has brought the answer for which the turn is resumed, if it is. */
     readonly link?: TraceContext | undefined;
   },
 ): Promise<Run | undefined> {
-  const { epoch, log, crashes = log.crashes, link } = options;
+  const { epoch, log, crashes = loggedCrashes(log), link } = options;
   const { owner, writer, deadline } = live;
   // Another process may have ended it since it was claimed.
   if (isTerminal(writer.nextState)) return undefined;
@@ -71,7 +83,7 @@ export async function startAttempt(
 function openingEvents(
   engine: Engine,
   live: LiveTask,
-  facts: { readonly attempt: number; readonly crashes: number; readonly hasJournal: boolean },
+  facts: { readonly attempt: number; readonly crashes: Crashes; readonly hasJournal: boolean },
 ): readonly AgentEvent[] {
   const { attempt, crashes, hasJournal } = facts;
   const timestamp = new Date(engine.now()).toISOString();
@@ -79,7 +91,8 @@ function openingEvents(
     kind: ENGINE_EVENTS.attempt,
     taskId: live.writer.taskId,
     attempt,
-    ...(crashes > 0 && { crashes }),
+    ...(crashes.count > 0 && { crashes: crashes.count }),
+    ...(crashes.lost.length > 0 && { lost: crashes.lost }),
     timestamp,
   };
   return hasJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];

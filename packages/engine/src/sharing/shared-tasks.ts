@@ -3,20 +3,19 @@ import type { BackoffOptions } from "@convoke/protocol/internal";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptQueue } from "../lifecycle/attempt-queue.ts";
 import { cancelLive } from "../lifecycle/end-task.ts";
-import { CRASH_BACKOFF, takeOverClaimed } from "../lifecycle/recover.ts";
+import { takeOverClaimed } from "../lifecycle/recover.ts";
+import type { NewPush } from "../log/backend.ts";
 import type {
   ClaimedTask,
   MailboxEntry,
   NewMailboxEntry,
-  NewPush,
   Sharing,
   WaitingForHost,
-} from "../log/backend.ts";
+} from "../log/sharing.ts";
 import { receive } from "../messages/accept-message.ts";
 import type { AddressedMessage } from "../messages/incoming.ts";
 import type { Engine, Forwarded, SharingRules } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
-import { ignoreNotFound } from "../run/live-tasks.ts";
 
 /** How often to look for tasks that nobody works on, plus or minus a fifth. */
 const CLAIM_MS = 500;
@@ -54,10 +53,10 @@ export class SharedTasks implements SharingRules {
   /** Tasks that are being claimed or taken over. */
   readonly #pending = new Set<Promise<void>>();
 
-  constructor(engine: Engine, sharing: Sharing, backoff: BackoffOptions = CRASH_BACKOFF) {
+  constructor(engine: Engine, sharing: Sharing, crashBackoff: BackoffOptions) {
     this.#engine = engine;
     this.#sharing = sharing;
-    this.#queue = new AttemptQueue(engine, backoff);
+    this.#queue = new AttemptQueue(engine, crashBackoff);
   }
 
   start(): void {
@@ -213,10 +212,10 @@ export class SharedTasks implements SharingRules {
   }
 
   async #takeOver(claimed: ClaimedTask, at: number): Promise<void> {
-    const { taskId, reason } = claimed;
+    const { taskId, reason, hasMail } = claimed;
     this.#engine.metrics.count("tasksClaimed", [reason]);
     try {
-      const entries = await this.#sharing.mailbox(taskId);
+      const entries = hasMail ? await this.#sharing.mailbox(taskId) : [];
       const cancels = entries.filter(({ kind }) => kind === "cancel").map(({ id }) => id);
       await takeOverClaimed(this.#engine, claimed, { at, queue: this.#queue, cancels });
       if (entries.length > cancels.length) this.#empty(taskId);
@@ -231,10 +230,8 @@ export class SharedTasks implements SharingRules {
     const live = this.#engine.tasks.get(taskId);
     if (live === undefined) return;
     live.writer.lost();
-    void this.#engine.keepTrying(live.writer, () =>
-      // If the database has lost the task, there is nothing more to do.
-      this.#engine.tasks.refresh(live).catch(ignoreNotFound),
-    );
+    // If the database has lost the task, there is nothing more to do.
+    void this.#engine.tasks.refreshInsisting(live);
   }
 
   /** Handles what is in the mailbox of a task, one entry after the other. */

@@ -54,8 +54,14 @@ type EngineEvent =
   | Internal<"activated", Pick<MessageReceivedEvent, "extensions" | "caller" | "trace">>
   /** The agent's turn is over although the task is not: the next message starts a new turn. */
   | Internal<"turn-end", { readonly turn: number }>
-  /** The turn was started again. `crashes` counts the attempts without progress that ended with their process. */
-  | Internal<"attempt", { readonly attempt: number; readonly crashes?: number }>
+  /**
+   * The turn was started again. `crashes` counts the attempts without progress that ended with their
+   * process; `lost` are the ids of those processes, if several share the storage.
+   */
+  | Internal<
+      "attempt",
+      { readonly attempt: number; readonly crashes?: number; readonly lost?: readonly string[] }
+    >
   /** The caller canceled the task. */
   | Internal<"cancel">
   /** No answer arrived in time, and the agent continues without one. */

@@ -12,6 +12,7 @@ export function describeClaims(open: OpenStorage): void {
         await Promise.all(all.map((taskId) => a.commit(aRun(taskId))));
         expect(await claimAll(b)).toEqual([]);
 
+        const self = (await a.sharing.replicas()).find(({ isSelf }) => isSelf);
         await storage.expire(a);
         const claims = await Promise.all(
           [b, c, b, c, b, c].map((backend) => claimAll(backend, { limit: 4 })),
@@ -21,7 +22,13 @@ export function describeClaims(open: OpenStorage): void {
         expect(claims.every(({ length }) => length <= 4)).toBe(true);
         expect(idsOf([...claimed, ...(await claimAll(c))])).toEqual(all);
         expect(await claimAll(b)).toEqual([]);
-        expect(claimed[0]).toMatchObject({ reason: "gone", epoch: 2, head: 1, state: "working" });
+        expect(claimed[0]).toMatchObject({
+          reason: "gone",
+          lost: self?.id,
+          epoch: 2,
+          head: 1,
+          state: "working",
+        });
         expect(await b.tasks.get(all[0]!)).toMatchObject({ epoch: 2 });
       }),
     );

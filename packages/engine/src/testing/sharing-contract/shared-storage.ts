@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import type { Backend, ClaimedTask, CommitStep, Seq, Sharing } from "../../log/backend.ts";
+import type { Backend, CommitStep, Seq } from "../../log/backend.ts";
+import type { ClaimedTask, Sharing } from "../../log/sharing.ts";
 import { aCreation } from "../backend-contract/fixtures.ts";
 
 /** A backend on a storage that several processes share. */
