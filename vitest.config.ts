@@ -63,6 +63,7 @@ const TIDY = [
   "model",
   "models",
   "move",
+  "openapi",
   "operating",
   "processes",
   "push",

@@ -128,6 +128,31 @@ export function describePackages({ app, folder, tarballs }: PackedPackages): voi
     });
 
     test(
+      "publish a valid OpenAPI document, the JSON Schemas of A2A and its proto files",
+      async () => {
+        await installProject(TOOLS);
+        const names = [
+          "@convoke/server/openapi.json",
+          "@convoke/protocol/schema/a2a-0.3.json",
+          "@convoke/protocol/schema/a2a-1.0.json",
+          "@convoke/protocol/proto/a2a.v1.proto",
+          "@convoke/protocol/proto/lf.a2a.v1.proto",
+        ];
+        const script = `for (const name of ${JSON.stringify(names)})
+          console.log(new URL(import.meta.resolve(name)).pathname);`;
+        await writeFile(join(app(), "contracts.js"), script);
+
+        const found = (await succeed("node", ["contracts.js"], { cwd: app() })).trim().split("\n");
+        const check = [join(TOOLS, "check-openapi.js"), found[0]!];
+        const { code, stdout, stderr } = await run(process.execPath, check, { cwd: TOOLS });
+
+        expect(found.filter((path) => !existsSync(path))).toEqual([]);
+        expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" });
+      },
+      WITHIN_MS,
+    );
+
+    test(
       "get the same new version and a line in their changelog from a changeset",
       async () => {
         await installProject(TOOLS);
