@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ProtocolVersion } from "@convoke/protocol";
 import { jsonSchemas } from "@convoke/protocol/grpc";
-import { openApiDocument } from "@convoke/server/openapi";
+import { openApiDocument } from "../packages/server/src/openapi/document.ts";
 
 /** The files and their contents. */
 export function contracts(): ReadonlyMap<string, string> {
