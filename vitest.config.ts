@@ -63,6 +63,7 @@ const TIDY = [
   "model",
   "models",
   "move",
+  "openapi",
   "operating",
   "processes",
   "push",
@@ -85,7 +86,7 @@ const TIDY = [
  */
 const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
-  ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**"] : []),
+  ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**", "test/deploy/**"] : []),
   ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [

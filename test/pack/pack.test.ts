@@ -7,11 +7,19 @@ import { fileURLToPath } from "node:url";
 import { textOf } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
-import { OLDER_SUPPORTED, getNode, getTooOldNode, hasPackagedNode } from "./node-versions.ts";
 import { initProject, installProject, shareModules, streamFrom } from "./new-project.ts";
 import { installInto, npm } from "./npm.ts";
-import { TSC, packWorkspaces } from "./packages.ts";
+import { describePackages } from "./packages.suite.ts";
+import { packWorkspaces } from "./packages.ts";
 import { type Program, run, start, succeed } from "../harness/program.ts";
+import {
+  OTHER_RUNTIMES,
+  OTHER_SUPPORTED,
+  getNode,
+  getRuntime,
+  getTooOldNode,
+  hasPackagedNode,
+} from "./runtimes.ts";
 import { foldOf, framesOf } from "./stream-frames.ts";
 
 /**
@@ -36,6 +44,21 @@ export default defineAgent({
 });
 `;
 
+/** Calls the agent in process, and over a port with the given storage. */
+const SAY = `
+import { connect, serve } from "convoke";
+import { say } from "convoke/testing";
+import agent from "./agent.ts";
+
+const { text, task } = await say(agent, "3");
+const server = await serve(agent, { port: 0, data: process.argv[2] });
+const answer = await (await connect(server.url)).send("2");
+await server.close();
+console.log(JSON.stringify([text, task.status.state, answer.text]));
+`;
+
+const SAID = ["1 2 3 ", "completed", "1 2 "];
+
 let folder: string;
 /** A folder in which a user has installed Convoke and written an agent. */
 let app: string;
@@ -47,6 +70,7 @@ beforeAll(async () => {
   tarballs = await packWorkspaces(folder);
   await installInto(app, tarballs);
   await writeFile(join(app, "agent.ts"), AGENT);
+  await writeFile(join(app, "say.js"), SAY);
 }, WITHIN_MS);
 
 afterAll(() => rm(folder, { recursive: true, force: true }), WITHIN_MS);
@@ -111,61 +135,47 @@ describe.each(nodes())("installed, on Node $version", ({ version, get }) => {
   test(
     "an agent is imported and called in process",
     async () => {
-      await writeFile(
-        join(app, "say.js"),
-        `import { connect, serve } from "convoke";
-         import { say } from "convoke/testing";
-         import agent from "./agent.ts";
-         const { text, task } = await say(agent, "3");
-         const server = await serve(agent, { port: 0, data: "memory" });
-         const answer = await (await connect(server.url)).send("2");
-         await server.close();
-         console.log(JSON.stringify([process.versions.node, text, task.status.state, answer.text]));`,
-      );
+      const stdout = await succeed("node", ["say.js", "memory"], { cwd: app, node });
 
-      const stdout = await succeed("node", ["say.js"], { cwd: app, node });
-
-      expect(JSON.parse(stdout)).toEqual([version, "1 2 3 ", "completed", "1 2 "]);
+      expect(JSON.parse(stdout)).toEqual(SAID);
     },
     WITHIN_MS,
   );
 });
 
-// If npm has no Node 22, the packages are tested only on this one, and a run that requires
+/** `npm run test:pack` also tries the runtimes that are not Node. */
+const runtimes = IS_WHOLE && hasPackagedNode && process.arch === "x64" ? OTHER_RUNTIMES : [];
+
+describe.each(runtimes)("installed, on $name $version", (runtime) => {
+  let binary: string;
+
+  beforeAll(async () => {
+    binary = await getRuntime(runtime, folder);
+  }, WITHIN_MS);
+
+  test.each(runtime.stores)(
+    "an agent is called in process, and served from a store of the kind %s",
+    async (store) => {
+      const data = store === "memory" ? store : join(folder, `data-${runtime.name}`);
+
+      const stdout = await succeed(binary, [...runtime.args, "say.js", data], { cwd: app });
+
+      expect(JSON.parse(stdout)).toEqual(SAID);
+    },
+    WITHIN_MS,
+  );
+});
+
+describePackages({ app: () => app, folder: () => folder, tarballs: () => tarballs });
+
+// If npm has no other Node, the packages are tested only on this one, and a run that requires
 // everything fails.
 test("every supported Node is tested, if that is required", () => {
   if (hasPackagedNode) return;
-  const missing = "Node 22 is not tried here: npm has it for Linux on x64 and arm64 only";
+  const missing =
+    "Other lines of Node are not tried here: npm has them for Linux on x64 and arm64 only";
   process.stdout.write(`${missing}\n`);
   expect(process.env["CONVOKE_TEST_REQUIRE"], missing).not.toBe("all");
-});
-
-test("the packages contain what runs, and neither sources nor tests nor a test runner", async () => {
-  const modules = join(app, "node_modules");
-  const own = [join(modules, "convoke"), join(modules, "@convoke")];
-
-  const all = (await Promise.all(own.map((path) => readdir(path, { recursive: true })))).flat();
-
-  // The templates of `convoke init` have tests of their own.
-  const files = all.filter((file) => !file.startsWith("templates"));
-  expect(files.filter((file) => /\.(test|suite)\.|(^|\/)src(\/|$)|tsbuildinfo/.test(file))).toEqual(
-    [],
-  );
-  expect(files).toContain("bin/convoke.js");
-  expect(existsSync(join(modules, "vitest"))).toBe(false);
-});
-
-test("each package has its licence and a README", async () => {
-  const modules = join(app, "node_modules");
-  const scoped = (await readdir(join(modules, "@convoke"))).map((name) => `@convoke/${name}`);
-  const licence = await readFile(new URL("../../LICENSE", import.meta.url), "utf8");
-
-  expect(scoped.length).toBeGreaterThan(5);
-  for (const name of ["convoke", ...scoped]) {
-    const folder = join(modules, name);
-    expect(await readFile(join(folder, "LICENSE"), "utf8"), name).toBe(licence);
-    expect(await readFile(join(folder, "README.md"), "utf8"), name).toContain(`# ${name}\n`);
-  }
 });
 
 test(
@@ -188,44 +198,6 @@ test(
     );
     expect(existsSync(join(app, "node_modules", "rolldown"))).toBe(false);
     expect(existsSync(join(app, "node_modules", "preact"))).toBe(false);
-  },
-  WITHIN_MS,
-);
-
-test(
-  "the types are found from the installed packages",
-  async () => {
-    await writeFile(
-      join(app, "types.ts"),
-      `import { type AgentEvent, connect, defineAgent, serve } from "convoke";
-       import { say } from "convoke/testing";
-       import counter from "./agent.ts";
-       const shout = defineAgent({
-         name: "Shout",
-         description: "Shouts.",
-         async *run({ text }) { yield text.toUpperCase(); },
-       });
-       // @ts-expect-error types that were not found would take anything
-       defineAgent({ name: 1, description: "A name is text.", async *run() {} });
-       const answer: string = (await say(counter, "3")).text;
-       const server = await serve(shout, { port: 0 });
-       const remote = await connect(server.url);
-       const events: AgentEvent[] = [];
-       for await (const event of remote.stream(answer)) events.push(event);
-       await server.close();`,
-    );
-    const flags = "--noEmit --strict --target es2024 --module nodenext --moduleResolution nodenext";
-    const files = ["types.ts", "agent.ts", "--allowImportingTsExtensions", "--types", "node"];
-    // The types of Node itself are installed by the user.
-    const typeRoots = ["--typeRoots", join(TSC, "..", "..", "..", "@types")];
-
-    const { stdout } = await run(
-      process.execPath,
-      [TSC, ...flags.split(" "), ...files, ...typeRoots],
-      { cwd: app },
-    );
-
-    expect(stdout).toBe("");
   },
   WITHIN_MS,
 );
@@ -295,13 +267,14 @@ if (IS_WHOLE)
     }
   });
 
-/**
- * The Nodes to test: the current one, and with `npm run test:pack` the older supported line too.
- */
+/** The Nodes to test: the current one, and with `npm run test:pack` the other supported lines. */
 function nodes(): readonly { readonly version: string; readonly get: () => Promise<string> }[] {
   const running = { version: process.versions.node, get: async () => process.execPath };
-  const older = { version: OLDER_SUPPORTED, get: () => getNode(OLDER_SUPPORTED, folder) };
-  return IS_WHOLE && hasPackagedNode ? [running, older] : [running];
+  if (!IS_WHOLE || !hasPackagedNode) return [running];
+  return [
+    running,
+    ...OTHER_SUPPORTED.map((version) => ({ version, get: () => getNode(version, folder) })),
+  ];
 }
 
 function convoke(): string {

@@ -18,7 +18,7 @@ export const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");
  * an earlier build in `dist` is not packed, and the working tree stays unchanged.
  */
 export async function packWorkspaces(folder: string): Promise<readonly string[]> {
-  const copy = join(folder, "copy");
+  const copy = copyIn(folder);
   const tarballs = join(folder, "tarballs");
   await mkdir(tarballs, { recursive: true });
   await copySources(copy);
@@ -30,10 +30,16 @@ export async function packWorkspaces(folder: string): Promise<readonly string[]>
   return (await readdir(tarballs)).map((name) => join(tarballs, name));
 }
 
+/** The copy of the workspace in the folder of a test. */
+export function copyIn(folder: string): string {
+  return join(folder, "copy");
+}
+
 /** Only what a fresh clone has. */
 async function copySources(copy: string): Promise<void> {
   const skipped = new Set(["node_modules", "dist", ".convoke"]);
-  for (const name of [...GROUPS, "package.json", "tsconfig.json", "tsconfig.base.json"]) {
+  const files = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.base.json"];
+  for (const name of [...GROUPS, ...files, ".changeset"]) {
     await cp(join(ROOT, name), join(copy, name), {
       recursive: true,
       filter: (path) => !skipped.has(basename(path)),
@@ -62,10 +68,11 @@ async function linkDependencies(copy: string): Promise<void> {
 interface Workspace {
   readonly folder: string;
   readonly name: string;
+  readonly version: string;
   readonly isPrivate: boolean;
 }
 
-async function workspaces(root: string): Promise<readonly Workspace[]> {
+export async function workspaces(root: string): Promise<readonly Workspace[]> {
   const listed = await Promise.all(
     GROUPS.map(async (group) =>
       (await readdir(join(root, group))).map((name) => join(root, group, name)),
@@ -75,8 +82,10 @@ async function workspaces(root: string): Promise<readonly Workspace[]> {
   return Promise.all(
     folders.map(async (folder) => {
       const file = await readFile(join(folder, "package.json"), "utf8");
-      const facts = JSON.parse(file) as { readonly name: string; readonly private?: boolean };
-      return { folder, name: facts.name, isPrivate: facts.private === true };
+      const facts = JSON.parse(file) as Pick<Workspace, "name" | "version"> & {
+        readonly private?: boolean;
+      };
+      return { ...facts, folder, isPrivate: facts.private === true };
     }),
   );
 }

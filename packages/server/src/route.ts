@@ -160,21 +160,11 @@ async function dispatch(
       const preflight = handlePreflight(app, request);
       if (preflight !== undefined) return preflight;
     }
-    if (CARD_PATHS.has(request.path)) {
-      admission.name("card", "getCard");
+    const document = findDocument(app, request);
+    if (document !== undefined) {
+      admission.name("card", document.name);
       app.guard.admit(request);
-      app.agent.requireEnabled();
-      return allow(request, ["GET", "HEAD"]) ?? (await app.card.handle(request));
-    }
-    if (request.path === KEYS_PATH) {
-      admission.name("card", "getKeys");
-      app.guard.admit(request);
-      return allow(request, ["GET", "HEAD"]) ?? app.card.keySet();
-    }
-    if (request.path === RESOURCE_PATH && app.protectedResource !== undefined) {
-      admission.name("card", "getProtectedResource");
-      app.guard.admit(request);
-      return allow(request, ["GET", "HEAD"]) ?? app.protectedResource(request);
+      return allow(request, ["GET", "HEAD"]) ?? (await document.respond());
     }
     if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
     if (isConsolePath(request) || (app.console !== undefined && isVisit(request))) {
@@ -232,6 +222,46 @@ async function dispatchConsole(
   return found ?? plainError(404, "there is no console here, or no such file of it");
 }
 
+/** A description of an agent that needs no authentication. */
+interface PublicDocument {
+  /** Its name in metrics. */
+  readonly name: string;
+  respond(): HttpResponse | Promise<HttpResponse>;
+}
+
+/** The description of all requests, for tools that generate clients. */
+const OPENAPI_PATH = "/openapi.json";
+
+function findDocument(app: App, request: HttpRequest): PublicDocument | undefined {
+  const { card, protectedResource } = app;
+  if (CARD_PATHS.has(request.path)) {
+    return { name: "getCard", respond: () => enabled(app, () => card.handle(request)) };
+  }
+  if (request.path === OPENAPI_PATH) {
+    return { name: "getOpenApi", respond: () => enabled(app, serveOpenApi) };
+  }
+  if (request.path === KEYS_PATH) return { name: "getKeys", respond: () => card.keySet() };
+  if (request.path === RESOURCE_PATH && protectedResource !== undefined) {
+    return { name: "getProtectedResource", respond: () => protectedResource(request) };
+  }
+  return undefined;
+}
+
+/** An agent that is disabled has neither a card nor a description. */
+function enabled(app: App, respond: () => Promise<HttpResponse>): Promise<HttpResponse> {
+  app.agent.requireEnabled();
+  return respond();
+}
+
+/** The document is generated on first use: few clients read it. */
+async function serveOpenApi(): Promise<HttpResponse> {
+  const { openApiText } = await import("./openapi/document.ts");
+  return jsonResponse(200, openApiText(), {
+    "cache-control": "public, max-age=300",
+    "access-control-allow-origin": "*",
+  });
+}
+
 function serveMetrics(app: App, text: () => string, caller: Caller): HttpResponse {
   if (!app.isOperator(caller)) {
     throw new A2AError("Forbidden", "metrics are for operators", {
@@ -257,7 +287,12 @@ async function dispatchGrpc(
 }
 
 /** Paths that need no authentication. */
-const PUBLIC_PATHS: ReadonlySet<string> = new Set([...CARD_PATHS, KEYS_PATH, RESOURCE_PATH]);
+const PUBLIC_PATHS: ReadonlySet<string> = new Set([
+  ...CARD_PATHS,
+  KEYS_PATH,
+  OPENAPI_PATH,
+  RESOURCE_PATH,
+]);
 
 /** Handles a CORS preflight request, which has no token. */
 function handlePreflight(app: App, request: HttpRequest): HttpResponse | undefined {

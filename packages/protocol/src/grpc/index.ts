@@ -11,6 +11,15 @@ export const GRPC_SERVICES: Readonly<Record<ProtocolVersion, GrpcService>> = {
 
 export { HEALTH_SERVICE, REFLECTION_PATHS, SERVICES, reflect } from "./reflection/reflection.ts";
 
+// JSON Schemas of the messages, for descriptions of REST.
+
+export {
+  type JsonSchema,
+  type OperationMessages,
+  jsonSchemas,
+  operationMessages,
+} from "./json-schemas.ts";
+
 // What a gRPC binding needs: it converts between protobuf and the ProtoJSON of `PROTO_CODECS`.
 
 export type { GrpcMethod, GrpcService } from "./binary/service.ts";

@@ -1,6 +1,7 @@
 import { type Agent, CODER_DIALECTS } from "@convoke/protocol";
 import type { RateClass } from "../../guard/rate-limit.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
+import { pathPattern } from "../../http/path-pattern.ts";
 
 /** What a route of a coding agent does; metrics use these names. */
 export type CoderOperation =
@@ -15,23 +16,20 @@ interface CoderRoute {
   readonly operation: CoderOperation;
   readonly method: "GET" | "POST";
   readonly rate: RateClass;
-  readonly pattern: RegExp;
+  readonly path: string;
 }
 
 /** The first match is used: no task is called `metadata`. */
-const ROUTES: readonly CoderRoute[] = [
-  { operation: "createTask", method: "POST", rate: "write", pattern: /^\/tasks$/ },
-  { operation: "streamMessage", method: "POST", rate: "stream", pattern: /^\/message\/stream$/ },
-  { operation: "listTaskMetadata", method: "GET", rate: "read", pattern: /^\/tasks\/metadata$/ },
-  {
-    operation: "getTaskMetadata",
-    method: "GET",
-    rate: "read",
-    pattern: /^\/tasks\/(?<taskId>[^/]+)\/metadata$/,
-  },
-  { operation: "listCommands", method: "GET", rate: "read", pattern: /^\/listCommands$/ },
-  { operation: "executeCommand", method: "POST", rate: "write", pattern: /^\/executeCommand$/ },
+export const CODER_ROUTES: readonly CoderRoute[] = [
+  { operation: "createTask", method: "POST", rate: "write", path: "/tasks" },
+  { operation: "streamMessage", method: "POST", rate: "stream", path: "/message/stream" },
+  { operation: "listTaskMetadata", method: "GET", rate: "read", path: "/tasks/metadata" },
+  { operation: "getTaskMetadata", method: "GET", rate: "read", path: "/tasks/{taskId}/metadata" },
+  { operation: "listCommands", method: "GET", rate: "read", path: "/listCommands" },
+  { operation: "executeCommand", method: "POST", rate: "write", path: "/executeCommand" },
 ];
+
+const PATTERNS = CODER_ROUTES.map((route) => ({ ...route, pattern: pathPattern(route.path) }));
 
 /** A request for a coding agent. */
 export interface MatchedCoder {
@@ -50,7 +48,7 @@ export interface MatchedCoder {
  */
 export function matchCoder(agent: Agent, request: HttpRequest): MatchedCoder | undefined {
   if (!isCodingAgent(agent)) return undefined;
-  for (const { operation, method, rate, pattern } of ROUTES) {
+  for (const { operation, method, rate, pattern } of PATTERNS) {
     const match = pattern.exec(request.path);
     if (match === null) continue;
     if (operation === "createTask" && request.method !== method) return undefined;

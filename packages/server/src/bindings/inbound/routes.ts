@@ -1,5 +1,6 @@
 import type { RateClass } from "../../guard/rate-limit.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
+import { pathPattern } from "../../http/path-pattern.ts";
 
 /** What a route of the polling protocol does; metrics use these names. */
 export type InboundOperation = "sendTask" | "getTask";
@@ -8,19 +9,16 @@ interface InboundRoute {
   readonly operation: InboundOperation;
   readonly method: "GET" | "POST";
   readonly rate: RateClass;
-  readonly pattern: RegExp;
+  readonly path: string;
 }
 
 /** The first match is used: no task is called `send`. */
-const ROUTES: readonly InboundRoute[] = [
-  { operation: "sendTask", method: "POST", rate: "write", pattern: /^\/a2a\/tasks\/send$/ },
-  {
-    operation: "getTask",
-    method: "GET",
-    rate: "read",
-    pattern: /^\/a2a\/tasks\/(?<taskId>[^/]+)$/,
-  },
+export const INBOUND_ROUTES: readonly InboundRoute[] = [
+  { operation: "sendTask", method: "POST", rate: "write", path: "/a2a/tasks/send" },
+  { operation: "getTask", method: "GET", rate: "read", path: "/a2a/tasks/{taskId}" },
 ];
+
+const PATTERNS = INBOUND_ROUTES.map((route) => ({ ...route, pattern: pathPattern(route.path) }));
 
 /** A request of the polling protocol. */
 export interface MatchedInbound {
@@ -35,7 +33,7 @@ export interface MatchedInbound {
 
 /** Finds the route of a request. Returns `undefined` for other paths. */
 export function matchInbound(request: HttpRequest): MatchedInbound | undefined {
-  for (const { operation, method, rate, pattern } of ROUTES) {
+  for (const { operation, method, rate, pattern } of PATTERNS) {
     const match = pattern.exec(request.path);
     if (match === null) continue;
     return { request, operation, method, rate, taskId: match.groups?.["taskId"] ?? "" };

@@ -8,6 +8,7 @@ import {
 import type { JsonObject } from "@convoke/protocol/internal";
 import type { QueryType } from "./read.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
+import { pathPattern } from "../../http/path-pattern.ts";
 
 /** The decoded parameters of a path; empty if the path does not have them. */
 export interface PathParams {
@@ -180,6 +181,7 @@ export const RESERVED_NAMES: readonly string[] = [
   "listCommands",
   "message",
   "metrics",
+  "openapi.json",
   "ready",
   "tasks",
   "v1",
@@ -200,7 +202,7 @@ function pathsFor(version: ProtocolVersion, prefix: string): readonly PathRoutes
   const byPath = Map.groupBy(ROUTES, ({ paths }) => paths[version]);
   return [...byPath].map(([path, routes]) => ({
     version,
-    pattern: new RegExp(`^${prefix}${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
+    pattern: pathPattern(path, prefix),
     routes,
   }));
 }

@@ -1,0 +1,442 @@
+import type { AdminOperation, AgentOperation } from "../guard/authorize.ts";
+import { CODER_ROUTES, type CoderOperation } from "../bindings/coder/routes.ts";
+import { INBOUND_ROUTES, type InboundOperation } from "../bindings/inbound/routes.ts";
+import type { DocumentedRoute } from "./a2a-routes.ts";
+import {
+  type RouteFacts,
+  anyObject,
+  count,
+  eventStream,
+  json,
+  list,
+  object,
+  text,
+} from "./operation.ts";
+
+/** What is said about one operation; its id and tag follow from the table. */
+type Facts = Omit<RouteFacts, "id" | "tag">;
+
+type Own = readonly [path: string, method: string, facts: Facts];
+
+/** Paging and the tenant, as all lists below `/convoke/` have them. */
+const PAGED = { pageSize: "integer", pageToken: "text", tenant: "text", owner: "text" } as const;
+
+const ENTRY = object({
+  id: text,
+  url: text,
+  name: text,
+  tags: list(text),
+  isOwn: { type: "boolean" },
+});
+
+const DEFINITION = object({ name: text, description: text, model: text });
+
+/** The operations below `/convoke/`. TypeScript says if one of `scopes` and `authorize` is missing. */
+const ADMIN: Readonly<
+  Record<
+    AdminOperation | AgentOperation | "listTasks" | "getTask" | "readLog" | "readTree" | "feed",
+    Own
+  >
+> = {
+  describeServer: [
+    "/convoke/about",
+    "GET",
+    {
+      summary: "Describes the server, its agents and what the caller may do. Needs the read API.",
+      answer: json(
+        object({ version: text, agents: list(anyObject), caller: anyObject, features: anyObject }),
+      ),
+    },
+  ],
+  readMetrics: [
+    "/convoke/metrics",
+    "GET",
+    {
+      summary:
+        "Returns what the server does, and its numbers of the last hour, for operators. Needs the read API.",
+      answer: json(anyObject),
+    },
+  ],
+  runCheck: [
+    "/convoke/check",
+    "POST",
+    {
+      summary: "Checks the conformance of an agent, for operators. Needs the read API.",
+      body: object({ agent: text, only: list(text) }),
+      answer: eventStream(anyObject),
+    },
+  ],
+  listTasks: [
+    "/convoke/tasks",
+    "GET",
+    {
+      summary: "Lists tasks with their first words and usage.",
+      query: { ...PAGED, contextId: "text", status: "text", idPrefix: "text" },
+      answer: json(object({ tasks: list(anyObject), nextPageToken: text }, ["tasks"])),
+    },
+  ],
+  getTask: [
+    "/convoke/tasks/{taskId}",
+    "GET",
+    {
+      summary:
+        "Returns a task in the form of A2A 0.3; with the read API also as it was at an event.",
+      query: { owner: "text", tenant: "text", historyLength: "integer", at: "integer" },
+      answer: json(object({ owner: text, tenant: text, task: anyObject }, ["task"])),
+    },
+  ],
+  readLog: [
+    "/convoke/tasks/{taskId}/log",
+    "GET",
+    {
+      summary: "Returns or follows the log of a task. Needs the read API.",
+      query: {
+        after: "integer",
+        limit: "integer",
+        join: "text",
+        notes: "boolean",
+        owner: "text",
+        tenant: "text",
+      },
+      answer: {
+        ...json(
+          object({ id: text, state: text, head: count, next: count, events: list(anyObject) }),
+        ),
+        ...eventStream(object({ seq: count, at: text, event: anyObject })),
+      },
+    },
+  ],
+  readTree: [
+    "/convoke/tasks/{taskId}/tree",
+    "GET",
+    {
+      summary: "Returns the tasks of all agents that work for a task. Needs the read API.",
+      query: { owner: "text", tenant: "text" },
+      answer: json(
+        object({ rootId: text, nodes: list(anyObject), truncated: { type: "boolean" } }, ["nodes"]),
+      ),
+    },
+  ],
+  feed: [
+    "/convoke/feed",
+    "GET",
+    {
+      summary: "Streams which tasks have a new status. Needs the read API.",
+      query: { owner: "text", tenant: "text" },
+      answer: eventStream(object({ id: text, state: text, head: count })),
+    },
+  ],
+  listApprovals: [
+    "/convoke/approvals",
+    "GET",
+    {
+      summary: "Lists the open approvals, newest first.",
+      query: PAGED,
+      answer: json(object({ approvals: list(anyObject), nextPageToken: text }, ["approvals"])),
+    },
+  ],
+  decideApproval: [
+    "/convoke/approvals/{approvalId}:answer",
+    "POST",
+    {
+      summary: "Decides an approval.",
+      query: { owner: "text", tenant: "text" },
+      body: object(
+        {
+          decision: { enum: ["once", "conversation", "always", "reject", "edit"] },
+          feedback: text,
+          arguments: anyObject,
+          digest: text,
+          taskId: text,
+        },
+        ["decision"],
+      ),
+      answer: json(object({ id: text, taskId: text, contextId: text, decision: text })),
+    },
+  ],
+  listPushes: [
+    "/convoke/pushes",
+    "GET",
+    {
+      summary: "Lists push notification configs by their state: active, done or dead, the default.",
+      query: { ...PAGED, state: "text" },
+      answer: json(object({ pushes: list(anyObject), nextPageToken: text }, ["pushes"])),
+    },
+  ],
+  testPush: [
+    "/convoke/pushes:test",
+    "POST",
+    {
+      summary: "Sends a test notification of a push config. Needs the read API.",
+      query: { owner: "text", tenant: "text" },
+      body: object({ taskId: text, id: text }, ["taskId", "id"]),
+      answer: json(anyObject),
+    },
+  ],
+  listGrants: [
+    "/convoke/grants",
+    "GET",
+    {
+      summary: "Lists what was approved for always. Needs the read API.",
+      query: { owner: "text", tenant: "text" },
+      answer: json(object({ grants: list(anyObject) }, ["grants"])),
+    },
+  ],
+  removeGrant: [
+    "/convoke/grants/{grantId}",
+    "DELETE",
+    {
+      summary: "Takes back what was approved for always. Needs the read API.",
+      query: { owner: "text", tenant: "text" },
+      answer: json(anyObject),
+    },
+  ],
+  replayPushes: [
+    "/convoke/pushes:replay",
+    "POST",
+    {
+      summary: "Tries again what was given up: all of it, of one task, or of one config.",
+      query: { owner: "text", tenant: "text" },
+      body: object({ taskId: text, id: text }),
+      answer: json(object({ replayed: count }, ["replayed"])),
+    },
+  ],
+  searchRegistry: [
+    "/convoke/registry",
+    "GET",
+    {
+      summary: "Searches the registered agents. Needs a registry, as all of its requests.",
+      query: { ...PAGED, skill: "text", tag: "text", text: "text", state: "text" },
+      answer: json(object({ agents: list(ENTRY), nextPageToken: text }, ["agents"])),
+    },
+  ],
+  registerAgent: [
+    "/convoke/registry",
+    "POST",
+    {
+      summary: "Registers an agent by its base URL.",
+      body: object({ url: text, name: text, tags: list(text) }, ["url"]),
+      answer: json(ENTRY),
+    },
+  ],
+  getRegisteredAgent: [
+    "/convoke/registry/{agentId}",
+    "GET",
+    { summary: "Returns a registered agent.", answer: json(ENTRY) },
+  ],
+  removeRegisteredAgent: [
+    "/convoke/registry/{agentId}",
+    "DELETE",
+    { summary: "Removes a registered agent.", answer: json(object({ removed: text })) },
+  ],
+  sendHeartbeat: [
+    "/convoke/registry/{agentId}:heartbeat",
+    "POST",
+    {
+      summary: "Says that a registered agent is still there.",
+      body: object({ openTasks: count }),
+      isBodyOptional: true,
+      answer: json(ENTRY),
+    },
+  ],
+  reportCall: [
+    "/convoke/registry/{agentId}:report",
+    "POST",
+    {
+      summary: "Says how a call of a registered agent ended.",
+      body: object({ outcome: { enum: ["succeeded", "failed"] } }, ["outcome"]),
+      answer: json(ENTRY),
+    },
+  ],
+  listAgents: [
+    "/convoke/agents",
+    "GET",
+    {
+      summary:
+        "Lists the agents of the server, for operators. Needs the agent API, as all changes.",
+      answer: json(object({ agents: list(anyObject) })),
+    },
+  ],
+  addAgent: [
+    "/convoke/agents",
+    "POST",
+    {
+      summary: "Adds an agent.",
+      body: { ...DEFINITION, required: ["id"] },
+      answer: json(anyObject),
+    },
+  ],
+  editAgent: [
+    "/convoke/agents/{agentId}",
+    "PATCH",
+    {
+      summary: "Changes fields of an agent; null removes one.",
+      body: anyObject,
+      answer: json(anyObject),
+    },
+  ],
+  replaceAgent: [
+    "/convoke/agents/{agentId}",
+    "PUT",
+    { summary: "Replaces the definition of an agent.", body: DEFINITION, answer: json(anyObject) },
+  ],
+  removeAgent: [
+    "/convoke/agents/{agentId}",
+    "DELETE",
+    { summary: "Removes an agent, or its changes.", answer: json(anyObject) },
+  ],
+  enableAgent: [
+    "/convoke/agents/{agentId}:enable",
+    "POST",
+    { summary: "Enables an agent.", answer: json(anyObject) },
+  ],
+  disableAgent: [
+    "/convoke/agents/{agentId}:disable",
+    "POST",
+    { summary: "Disables an agent.", answer: json(anyObject) },
+  ],
+};
+
+const POLLED_TASK = object(
+  {
+    id: text,
+    state: { enum: ["submitted", "working", "completed", "failed"] },
+    a2aState: text,
+    messages: list(anyObject),
+    sessionId: text,
+    createdAt: text,
+    updatedAt: text,
+  },
+  ["id", "state", "messages"],
+);
+
+const INBOUND: Readonly<Record<InboundOperation, Facts>> = {
+  sendTask: {
+    summary: "Sends a task in the polling protocol. The fields can also be below `params`.",
+    body: object({
+      message: text,
+      skill: text,
+      agent: text,
+      timeoutMs: { type: "integer", minimum: 1000, maximum: 600_000 },
+      depth: { type: "integer", minimum: 1, maximum: 10 },
+      sourceAgent: text,
+    }),
+    answer: json(POLLED_TASK),
+  },
+  getTask: { summary: "Returns a task in the polling protocol.", answer: json(POLLED_TASK) },
+};
+
+const CODER: Readonly<Record<CoderOperation, Facts>> = {
+  createTask: {
+    summary: "Creates a task without a message, at coding agents; returns its id.",
+    body: object({ contextId: text, agentSettings: anyObject }),
+    isBodyOptional: true,
+    status: 201,
+    answer: json(text),
+  },
+  streamMessage: {
+    summary: "Sends a message to a coding agent and streams its events as JSON-RPC responses.",
+    body: anyObject,
+    answer: eventStream(anyObject),
+  },
+  listTaskMetadata: {
+    summary:
+      "Lists the metadata of the caller's newest tasks, at coding agents; 204 if there are none.",
+    answer: json(list(anyObject)),
+  },
+  getTaskMetadata: {
+    summary:
+      "Returns id, context, state, model, MCP servers and tools of a task, at coding agents.",
+    answer: json(anyObject),
+  },
+  listCommands: {
+    summary: "Lists the commands of a coding agent.",
+    answer: json(object({ commands: list(anyObject) }, ["commands"])),
+  },
+  executeCommand: {
+    summary: "Runs a command of a coding agent, or streams the task that it starts.",
+    body: object({ command: text, args: {}, contextId: text }, ["command"]),
+    answer: { ...json(object({ name: text, data: {} })), ...eventStream(anyObject) },
+  },
+};
+
+/** What every caller may read. */
+const PUBLIC: Readonly<Record<string, Own>> = {
+  getCard: [
+    "/.well-known/agent-card.json",
+    "GET",
+    { summary: "Returns the agent card.", answer: json(anyObject) },
+  ],
+  getCardAlias: [
+    "/.well-known/agent.json",
+    "GET",
+    { summary: "Returns the agent card, at its path before 0.3.", answer: json(anyObject) },
+  ],
+  getCardKeys: [
+    "/.well-known/jwks.json",
+    "GET",
+    {
+      summary: "Returns the public keys that verify the card.",
+      answer: json(object({ keys: list(anyObject) }, ["keys"])),
+    },
+  ],
+  listServedAgents: [
+    "/.well-known/agents.json",
+    "GET",
+    { summary: "Lists the agents of the server.", answer: json(anyObject) },
+  ],
+  getCardOfAgent: [
+    "/api/agents/{agentId}/agent-card",
+    "GET",
+    { summary: "Returns the card of one of several agents.", answer: json(anyObject) },
+  ],
+  getOpenApi: [
+    "/openapi.json",
+    "GET",
+    { summary: "Returns this document.", answer: json(anyObject) },
+  ],
+  getHealth: [
+    "/health",
+    "GET",
+    { summary: "Answers as long as the process does.", answer: json(object({ status: text })) },
+  ],
+  getReadiness: [
+    "/ready",
+    "GET",
+    { summary: "Answers 200 when requests are welcome.", answer: json(object({ status: text })) },
+  ],
+};
+
+const METRICS: DocumentedRoute = [
+  "/metrics",
+  "GET",
+  {
+    id: "readMetrics",
+    tag: "Convoke",
+    summary: "Returns metrics in the format of Prometheus, for operators, where they are served.",
+    answer: { "text/plain": text },
+  },
+];
+
+/** All requests that are not A2A. */
+export function ownRoutes(): readonly DocumentedRoute[] {
+  const named = (table: Readonly<Record<string, Own>>, tag: string, more: Partial<Facts> = {}) =>
+    Object.entries(table).map(([id, [path, method, facts]]): DocumentedRoute => [
+      path,
+      method,
+      { id: `${tag}.${id}`.replaceAll(" ", ""), tag, ...facts, ...more },
+    ]);
+  const inbound = INBOUND_ROUTES.map(({ operation, path, method }): DocumentedRoute => {
+    return [path, method, { id: `Polling.${operation}`, tag: "Polling", ...INBOUND[operation] }];
+  });
+  const coder = CODER_ROUTES.map(({ operation, path, method }): DocumentedRoute => {
+    return [path, method, { id: `Coder.${operation}`, tag: "Coder", ...CODER[operation] }];
+  });
+  return [
+    ...named(PUBLIC, "Public", { isPublic: true }),
+    ...named(ADMIN, "Convoke"),
+    METRICS,
+    ...inbound,
+    ...coder,
+  ];
+}
