@@ -24,7 +24,7 @@ export interface Link {
 }
 
 export function linksOf(page: string): readonly Link[] {
-  const text = withoutCode(readFileSync(join(ROOT, page), "utf8"));
+  const text = withoutCode(readPage(page));
   return Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, href = ""]) => href)
     .filter((href) => href.startsWith("#") || !isElsewhere(href))
     .map((href) => {
@@ -37,7 +37,7 @@ export function linksOf(page: string): readonly Link[] {
 /** The ids of the headings of a page. A repeated one has a number. */
 export function anchorsOf(page: string): ReadonlySet<string> {
   const anchors = new Set<string>();
-  const text = withoutBlocks(readFileSync(join(ROOT, page), "utf8"));
+  const text = withoutBlocks(readPage(page));
   for (const [, heading = ""] of text.matchAll(/^#{1,6} (.+)$/gm)) {
     const slug = slugOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
     let anchor = slug;
@@ -45,6 +45,16 @@ export function anchorsOf(page: string): ReadonlySet<string> {
     anchors.add(anchor);
   }
   return anchors;
+}
+
+/** The code blocks of a page in one language. */
+export function blocksOf(page: string, language: string): readonly string[] {
+  const blocks = readPage(page).matchAll(/^```(\w+)\n(.*?)^```/gms);
+  return [...blocks].flatMap(([, name, code = ""]) => (name === language ? [code] : []));
+}
+
+export function readPage(page: string): string {
+  return readFileSync(join(ROOT, page), "utf8");
 }
 
 function withoutBlocks(text: string): string {

@@ -13,7 +13,10 @@ const PAGES = ["/", "/concepts/durable-steps", "/guide/settings"];
 // The first run installs the tools of the site.
 const BUILD_MS = 600_000;
 
-beforeAll(() => succeed(process.execPath, ["scripts/docs.ts", "build"], { cwd: ROOT }), BUILD_MS);
+beforeAll(async () => {
+  const options = { cwd: ROOT, timeoutMs: BUILD_MS };
+  await succeed(process.execPath, ["scripts/docs.ts", "build"], options);
+}, BUILD_MS);
 
 test("no link of the built site is dead, those of the API reference included", () => {
   expect(deadLinks()).toEqual([]);
