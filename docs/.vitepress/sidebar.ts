@@ -84,7 +84,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     title: "Reference",
-    pages: ["guide/cli.md", "guide/settings.md", "reference/errors.md"],
+    pages: ["guide/cli.md", "guide/settings.md", "reference/errors.md", "guide/contracts.md"],
     groups: [
       {
         // Generated: see scripts/docs.ts.
