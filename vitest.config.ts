@@ -82,11 +82,12 @@ const TIDY = [
 /**
  * Tests that build, install or download packages, keep several servers busy for long, or fill a
  * database. `npm run test:adapters`, `test:cluster`, `test:million`, and those that CI runs,
- * `test:interop` and `test:pack`, run them.
+ * `test:docs`, `test:interop` and `test:pack`, run them.
  */
 const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**", "test/deploy/**"] : []),
+  ...(process.env["CONVOKE_DOCS"] === undefined ? ["test/docs/site.test.ts"] : []),
   ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [

@@ -25,6 +25,7 @@ const LONG_FORMS = [
   "soak",
   "million",
   "guides",
+  "docs",
   "interop",
   "pack",
   "adapters",

@@ -1,12 +1,15 @@
-import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { succeed } from "../harness/program.ts";
 import { verifies } from "../verifies.ts";
+import { type Snippet, pagesWithCode, snippetsOf } from "./snippets.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The pages of which every piece of code is run. Of the others, what has a documented output is. */
 const GUIDES = [
   "agents-with-models.md",
   "changing-agents.md",
@@ -16,20 +19,14 @@ const GUIDES = [
   "sub-agents.md",
   "testing.md",
   "tracing.md",
-];
+].map((name) => `docs/guide/${name}`);
 
-/** A code block of a guide, and its documented output. */
-interface Snippet {
-  readonly guide: string;
-  readonly heading: string;
-  readonly code: string;
-  readonly output: string;
-}
-
-// The short form runs the first code of each guide; `npm run test:guides` compiles and runs all.
+// The short form runs the first code of each guide; `npm run test:guides` compiles the code of all
+// pages and runs all that can be run.
 const IS_FULL = process.env["CONVOKE_GUIDES"] === "all";
 
-const snippets = (await Promise.all(GUIDES.map(snippetsOf))).flatMap((all) =>
+const pages = IS_FULL ? pagesWithCode(ROOT) : GUIDES;
+const snippets = (await Promise.all(pages.map((page) => snippetsOf(ROOT, page)))).flatMap((all) =>
   IS_FULL ? all : all.slice(0, 1),
 );
 
@@ -38,7 +35,15 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "convoke-guide-"));
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
   await Promise.all(
-    snippets.map(({ code }, place) => writeFile(join(folder, `snippet-${place}.ts`), code)),
+    snippets.map(({ code }, place) =>
+      // A fragment without imports is a module, too.
+      writeFile(join(folder, `snippet-${place}.ts`), `${code}\nexport {};\n`),
+    ),
+  );
+  await copyFile(join(ROOT, "examples/greeter/agent.ts"), join(folder, "agent.ts"));
+  await copyFile(
+    join(ROOT, "test/guides/fragment-names.d.ts"),
+    join(folder, "fragment-names.d.ts"),
   );
   await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   const compilerOptions = {
@@ -57,10 +62,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("each guide has code", () => {
-  expect(new Set(snippets.map(({ guide }) => guide))).toEqual(new Set(GUIDES));
+  const withCode = new Set(snippets.map(({ page }) => page));
+
+  expect(GUIDES.filter((guide) => !withCode.has(guide))).toEqual([]);
 });
 
-describe("the code in the guides", () => {
+describe("the code in the docs", () => {
   if (IS_FULL) {
     verifies(
       "loop-L16",
@@ -74,10 +81,12 @@ describe("the code in the guides", () => {
     );
   }
 
-  for (const [place, { guide, heading, output }] of snippets.entries()) {
+  for (const [place, snippet] of snippets.entries()) {
+    if (!isRun(snippet)) continue;
+    const { page, heading, output } = snippet;
     verifies(
       "loop-L16",
-      `of ${guide} under “${heading}” (${place + 1}) runs, and prints the documented output`,
+      `of ${page} under “${heading}” (${place + 1}) runs, and prints the documented output`,
       async () => {
         const args = ["--conditions=@convoke/source", join(folder, `snippet-${place}.ts`)];
 
@@ -87,11 +96,6 @@ describe("the code in the guides", () => {
   }
 });
 
-async function snippetsOf(guide: string): Promise<readonly Snippet[]> {
-  const text = await readFile(join(ROOT, "docs/guide", guide), "utf8");
-  return text.split(/^#+ /m).flatMap((section): readonly Snippet[] => {
-    const [heading = ""] = section.split("\n");
-    const blocks = section.matchAll(/```ts\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs);
-    return Array.from(blocks, ([, code = "", output = ""]) => ({ guide, heading, code, output }));
-  });
+function isRun({ page, output }: Snippet): boolean {
+  return GUIDES.includes(page) || output !== "";
 }

@@ -3,20 +3,29 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { npm } from "../pack/npm.ts";
 
-const CLEAN_INSTALL = ["ci", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
+const CLEAN_INSTALL = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+
+interface InstallOptions {
+  /** Also installs optional packages. By default they are left out: most projects work without. */
+  readonly keepsOptional?: boolean;
+}
 
 /**
  * Installs what is locked in a folder with a package.json of its own, unless it is there, so that
  * installing the workspace does not download it and no manual step is needed.
  */
-export async function installProject(folder: string): Promise<void> {
+export async function installProject(
+  folder: string,
+  { keepsOptional = false }: InstallOptions = {},
+): Promise<void> {
   if (await isInstalled(folder)) return;
+  const install = keepsOptional ? CLEAN_INSTALL : [...CLEAN_INSTALL, "--omit=optional"];
   try {
-    await npm([...CLEAN_INSTALL, "--prefer-offline", "--fetch-retries=1"], folder);
+    await npm([...install, "--prefer-offline", "--fetch-retries=1"], folder);
   } catch (error) {
     throw new Error(
       `${folder} could not be installed. The first run needs the npm registry, later ones do not. ` +
-        `By hand: "npm ci --omit=optional" in it`,
+        `By hand: "npm ${install.join(" ")}" in it`,
       { cause: error },
     );
   }

@@ -1,4 +1,8 @@
-// The coding agent, its events as clients see them, and what its tools need to be shown.
+/**
+ * The coding agent, its events as clients see them, and what its tools need to be shown.
+ *
+ * @module convoke/coder
+ */
 export {
   type AgentSettings,
   CODE_GENERATION,

@@ -1,5 +1,9 @@
-// Calls between agents with single functions. Kept for programs that use these names; new programs use
-// `serve` and `connect`.
+/**
+ * Calls between agents with single functions. Kept for programs that use these names; new programs use
+ * `serve` and `connect`.
+ *
+ * @module convoke/compat
+ */
 
 // Call an agent
 export {

@@ -1,3 +1,9 @@
+/**
+ * Write, serve and call agents.
+ *
+ * @module convoke
+ */
+
 // The package that users install. A name added here is a promise; keep it short.
 
 // Write an agent

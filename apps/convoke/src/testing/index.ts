@@ -1,4 +1,8 @@
-// Tools for testing agents.
+/**
+ * Test agents without a port and without a model.
+ *
+ * @module convoke/testing
+ */
 export { type Answer, type SayOptions, say } from "./say.ts";
 export { ReplayError } from "./player.ts";
 

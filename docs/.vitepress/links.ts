@@ -1,0 +1,29 @@
+import { posix } from "node:path";
+
+/**
+ * The id of a heading, as forges make it: the same link then works there and on the site.
+ *
+ *     slugOf("What is wrong: `convoke doctor`")  // "what-is-wrong-convoke-doctor"
+ */
+export function slugOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+/** The relative link of a page, as the site has it. `page` is relative to the folder `docs`. */
+export function siteLink(page: string, href: string): string | undefined {
+  if (isElsewhere(href)) return href;
+  const [path = "", anchor] = href.split("#");
+  if (posix.join(posix.dirname(page), path).startsWith("..")) return undefined;
+  // A README is the index of its folder.
+  const target = path.replace(/(^|\/)README\.md$/, "$1index.md");
+  return anchor === undefined ? target : `${target}#${anchor}`;
+}
+
+/** Whether a link leads to another site, or stays on its page. */
+export function isElsewhere(href: string): boolean {
+  return href.startsWith("#") || /^[a-z][a-z+.-]*:/i.test(href);
+}
