@@ -7,6 +7,7 @@ import { Empty } from "../kit/notices.tsx";
 import { SomeOf } from "../kit/some-of.tsx";
 import { STATE_NAMES, StateBadge } from "../kit/state-badge.tsx";
 import { formatCount, formatDuration } from "../kit/time.tsx";
+import { RiskBadge } from "../kit/risk-badge.tsx";
 import { shortId, visibleLine } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import { type TreeNode, hasPage, readTree } from "../server/call-tree.ts";
@@ -250,8 +251,8 @@ function ApprovalFacts({ approval, decision }: ApprovalFactsProps) {
     <p class="approval-line">
       <Icon name="approvals" size={15} />
       <span>
-        {visibleLine(textField(approval, "title") ?? "Approval", 300)}
-        {risk !== undefined && <span class="badge">{visibleLine(risk, 20)} risk</span>}{" "}
+        {visibleLine(textField(approval, "title") ?? "Approval", 300)}{" "}
+        {risk !== undefined && <RiskBadge risk={risk} />}{" "}
         {outcome === undefined ? (
           "Not decided yet."
         ) : (

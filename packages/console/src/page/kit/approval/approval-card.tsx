@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { approvalPath } from "@convoke/protocol";
 import type { ComponentChildren } from "preact";
 import { DiffView } from "../diff/diff-view.tsx";
@@ -6,12 +6,11 @@ import { Expiry } from "./expiry.tsx";
 import { JsonText } from "../json-text.tsx";
 import { Markdown, PlainText } from "../markdown/markdown.tsx";
 import { Problem } from "../notices.tsx";
+import { RiskBadge } from "../risk-badge.tsx";
 import { fieldForValue } from "../schema-form/schema-field.ts";
 import { SchemaForm } from "../schema-form/schema-form.tsx";
 import { VisibleText } from "../visible-text.tsx";
 import type { ApprovalRequest, Decision } from "../../server/approvals.ts";
-
-const RISKS = { info: "Low risk", warning: "Some risk", danger: "Dangerous" } as const;
 
 interface ApprovalCardProps {
   readonly approval: ApprovalRequest;
@@ -54,9 +53,7 @@ export function ApprovalCard({ approval, decide, isSelected, children }: Approva
         <h3 id={`title-${id}`}>
           <VisibleText text={title} />
         </h3>
-        <span class="badge risk" data-risk={risk}>
-          {RISKS[risk] ?? risk}
-        </span>
+        <RiskBadge risk={risk} />
         {approval.expiresAt !== undefined && <Expiry at={approval.expiresAt} />}
       </header>
       <Origin approval={approval}>{children}</Origin>
