@@ -26,6 +26,7 @@ const LONG_FORMS = [
   "million",
   "guides",
   "docs",
+  "console",
   "interop",
   "pack",
   "adapters",
