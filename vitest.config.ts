@@ -88,7 +88,9 @@ const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**", "test/deploy/**"] : []),
   ...(process.env["CONVOKE_DOCS"] === undefined ? ["test/docs/site.test.ts"] : []),
-  ...(process.env["CONVOKE_INTEROP"] === undefined ? ["test/interop/*gemini.test.ts"] : []),
+  ...(process.env["CONVOKE_INTEROP"] === undefined
+    ? ["test/interop/*gemini.test.ts", "test/check/peers.test.ts"]
+    : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [
         ...["agents", "takeover", "database-restart", "failover", "webhooks"].map(
@@ -98,9 +100,9 @@ const HUGE = [
       ]
     : []),
   ...(process.env["CONVOKE_CONSOLE_EVENTS"] === undefined
-    ? ["approvals", "chat", "inspector", "operations", "task"].map(
-        (name) => `test/console/${name}.test.ts`,
-      )
+    ? ["approvals", "chat", "inspector", "operations", "task"]
+        .map((name) => `test/console/${name}.test.ts`)
+        .concat("test/browser/page.test.ts")
     : []),
   ...(process.env["CONVOKE_SOAK_TASKS"] === undefined ? ["test/soak/postgres.test.ts"] : []),
   ...(process.env["CONVOKE_STORED_TASKS"] === undefined ? ["test/million/**"] : []),

@@ -10,6 +10,8 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const ALLOWED: Readonly<Record<string, string>> = {
   "apps/convoke/src/dev/dev-server.ts": "it observes which modules are loaded, and loads none",
   "packages/egress/src/": "it is the way out, in Node and in browsers",
+  "packages/console/src/page/server/session.ts":
+    "it is a page, whose policy lets it speak only to the server that it came from",
   "packages/server/src/node/port.ts": "it listens and never connects",
   "packages/client/src/loopback-redirect/": "it listens for the browser of a sign-in",
   "packages/check/src/probes/webhooks.ts": "it listens for what a checked server pushes",

@@ -45,6 +45,7 @@ describe("a server that is ready", () => {
     expect(program.stdout).toBe(`Convoke Demo is ready.
 
   Card     ${base}/${CARD}
+  Console  ${base}/console
   Tasks    .convoke/convoke-demo (SQLite)
 
 Try in another terminal:
