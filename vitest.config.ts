@@ -100,7 +100,7 @@ const HUGE = [
       ]
     : []),
   ...(process.env["CONVOKE_CONSOLE_EVENTS"] === undefined
-    ? ["approvals", "chat", "inspector", "operations", "task"]
+    ? ["accessible", "approvals", "chat", "inspector", "operations", "task"]
         .map((name) => `test/console/${name}.test.ts`)
         .concat("test/browser/page.test.ts")
     : []),

@@ -1,3 +1,4 @@
+import type { CommitStep } from "@convoke/engine";
 import { textOf } from "@convoke/protocol";
 import type { AgentDefinition } from "convoke";
 import { describe, expect } from "vitest";
@@ -101,4 +102,47 @@ describe("a task without progress", () => {
     expect(status.message?.metadata).toEqual({ reason: "crashed", crashes: 6 });
     expect(runs()).toBe(6);
   });
+});
+
+describe("a task whose process has lost its lease", () => {
+  verifies(
+    "G2",
+    "is shown with a step of that process that is stored after the task was claimed",
+    async () => {
+      const shared = new SharedMemory();
+      const more = Promise.withResolvers<void>();
+      const agent: Partial<AgentDefinition> = {
+        run: async function* () {
+          yield "one ";
+          await more.promise;
+          yield "two";
+          await new Promise(() => undefined);
+        },
+      };
+      const first = await TestReplica.start(shared, agent);
+      const { id: taskId } = await first.send("go", {}, false);
+      await expect.poll(async () => textOf(await first.get(taskId)), EVENTUALLY).toBe("one ");
+      const begun = Promise.withResolvers<CommitStep>();
+      first.backend.commit = (step) => {
+        begun.resolve(step);
+        return new Promise(() => undefined);
+      };
+      more.resolve();
+      const step = await begun.promise;
+      const second = await TestReplica.start(shared, agent);
+      second.backend.isClaiming = false;
+      first.backend.isAlive = false;
+      const at = performance.now();
+      const claimed = (await second.backend.sharing.claimTask(taskId))!;
+      const live = await second.engine.tasks.openClaimed(claimed, at);
+      expect(textOf(await second.get(taskId))).toBe("one ");
+
+      // The transaction began before the claim, so the database stores it.
+      const after = { head: claimed.head, epoch: claimed.epoch };
+      await shared.inner.commit({ ...step, epoch: claimed.epoch, after });
+
+      expect(textOf(await second.get(taskId))).toBe("one two");
+      second.engine.tasks.release(live);
+    },
+  );
 });

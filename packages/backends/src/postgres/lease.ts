@@ -228,6 +228,8 @@ class LeaseKeeper implements RunningKeeper {
     await this.#connection.rows(REMOVE_GONE);
     const [row] = await this.#connection.rows(REGISTER, [leaseMs / 1000, host, software]);
     const replica = Number(row?.[0]);
+    // Others can claim the tasks of the number before.
+    this.#times.lost();
     this.#times.renewed(leaseMs, sentAt, LeaseTimes.now());
     this.#report({ replica });
     return replica;

@@ -39,11 +39,13 @@ export class TaskRefresher {
 
   /**
    * Whether what is in memory is what is stored. Always, unless processes share the storage: then
-   * only while this one works on the task, and has had a valid lease since it last looked.
+   * only while this one works on the task, has written to it, and has had a valid lease since it last
+   * looked.
    */
   isCurrent({ writer }: LiveTask): boolean {
     const { sharing } = this.#options.backend;
-    return sharing === undefined || (writer.isRunning && sharing.isHeld(writer.verifiedAt));
+    if (sharing === undefined) return true;
+    return writer.isRunning && writer.isConfirmed && sharing.isHeld(writer.verifiedAt);
   }
 
   /** Waits for a step that is being stored: through another process, a client may have seen it already. */

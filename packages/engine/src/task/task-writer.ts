@@ -128,6 +128,7 @@ export class TaskWriter {
   #current: Pending | undefined;
   #committing = false;
   #isRunning: boolean;
+  #isConfirmed = true;
   /** When this writer last knew what is stored, by `performance.now()`. */
   #verifiedAt = 0;
   #isClosed = false;
@@ -215,6 +216,14 @@ export class TaskWriter {
     return this.#isRunning && !isTerminal(this.#status.state);
   }
 
+  /**
+   * Whether this process has stored something since it claimed the task. Until then, a step of the
+   * process before it may still be stored: its transaction began before the claim.
+   */
+  get isConfirmed(): boolean {
+    return this.#isConfirmed;
+  }
+
   /** When what this writer believes to be stored was last known to be true, by `performance.now()`. */
   get verifiedAt(): number {
     return this.#verifiedAt;
@@ -274,6 +283,7 @@ export class TaskWriter {
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#storedEpoch = epoch;
     this.#isRunning = true;
+    this.#isConfirmed = false;
   }
 
   /** Records that another process has claimed the task. */
@@ -423,6 +433,7 @@ export class TaskWriter {
       : this.#commitOnce(step));
     if (committed.kind === "committed") {
       this.#onStored();
+      this.#isConfirmed = true;
       this.verified(startedAt);
       const isNews =
         step.listed !== this.#listed || next.task.status !== this.#snapshot?.task.status;
