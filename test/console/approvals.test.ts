@@ -31,7 +31,13 @@ describe("an approval in the console", { timeout: WITHIN_MS }, () => {
     expect(await cards[0]!.locator("[data-kind=added]").innerText()).toContain("the new line");
     expect(await first.page.title()).toBe("(1) Approvals · Convoke");
     expect(await first.page.locator(".waiting-count").innerText()).toContain("1");
-    await Promise.all(cards.map((card) => card.locator("[data-option=once]").click()));
+    const buttons = await Promise.all(
+      cards.map((card) => card.locator("[data-option=once]").elementHandle()),
+    );
+    // Not by the mouse: it would wait for a button that the other tab may have removed.
+    await Promise.all(
+      buttons.map((button) => button!.evaluate((one) => (one as HTMLElement).click())),
+    );
 
     await ended(taskId);
     await Promise.all(cards.map((card) => card.waitFor({ ...WAIT, state: "detached" })));
