@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, readdir, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { npm } from "./npm.ts";
 import { succeed } from "../harness/program.ts";
@@ -62,6 +62,9 @@ async function linkDependencies(copy: string): Promise<void> {
   for (const { name, folder } of own) {
     await mkdir(join(modules, name, ".."), { recursive: true });
     await symlink(folder, join(modules, name));
+    // A workspace may need another version of a package than the others.
+    const own = join(ROOT, relative(copy, folder), "node_modules");
+    if (existsSync(own)) await symlink(own, join(folder, "node_modules"));
   }
 }
 
