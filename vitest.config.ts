@@ -93,7 +93,7 @@ const HUGE = [
     : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [
-        ...["agents", "takeover", "database-restart", "failover", "webhooks"].map(
+        ...["agents", "torture", "takeover", "database-restart", "failover", "webhooks"].map(
           (name) => `test/cluster/${name}.test.ts`,
         ),
         "examples/cluster/**",
