@@ -36,6 +36,7 @@ const TIDY = [
   "check",
   "cli",
   "client",
+  "client-check",
   "client-tools",
   "cluster",
   "coder",
@@ -50,6 +51,7 @@ const TIDY = [
   "embedding",
   "engine",
   "extensions",
+  "files",
   "functions",
   "host",
   "inbound",
@@ -80,20 +82,27 @@ const TIDY = [
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
 /**
- * Tests that build, install or download packages, keep several servers busy for long, or fill a
- * database. `npm run test:adapters`, `test:cluster`, `test:million`, and those that CI runs,
- * `test:docs`, `test:interop` and `test:pack`, run them.
+ * Tests that build, install or download packages, keep several servers busy for long, start many
+ * programs, or fill a database. `npm run test:adapters`, `test:cluster`, `test:million`, and those
+ * that CI runs, `test:docs`, `test:guides`, `test:interop` and `test:pack`, run them.
  */
 const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**", "test/deploy/**"] : []),
   ...(process.env["CONVOKE_DOCS"] === undefined ? ["test/docs/site.test.ts"] : []),
+  ...(process.env["CONVOKE_GUIDES"] === undefined
+    ? ["examples/coder-ci/**", "examples/mcp-tools/**"]
+    : []),
   ...(process.env["CONVOKE_INTEROP"] === undefined
-    ? ["test/interop/*gemini.test.ts", "test/check/peers.test.ts"]
+    ? [
+        "test/interop/*gemini.test.ts",
+        "test/check/peers.test.ts",
+        "test/client-check/peers.test.ts",
+      ]
     : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [
-        ...["agents", "torture", "takeover", "database-restart", "failover", "webhooks"].map(
+        ...["agents", "takeover", "database-restart", "failover", "webhooks"].map(
           (name) => `test/cluster/${name}.test.ts`,
         ),
         "examples/cluster/**",
@@ -105,6 +114,7 @@ const HUGE = [
         .concat("test/browser/page.test.ts")
     : []),
   ...(process.env["CONVOKE_SOAK_TASKS"] === undefined ? ["test/soak/postgres.test.ts"] : []),
+  ...(process.env["CONVOKE_SOAK_MINUTES"] === undefined ? ["test/soak/mixed.test.ts"] : []),
   ...(process.env["CONVOKE_STORED_TASKS"] === undefined ? ["test/million/**"] : []),
 ];
 

@@ -38,11 +38,8 @@ const results = JSON.parse(readFileSync(from, "utf8")) as Results;
 writeFileSync(to, chart(results));
 
 function chart({ at, node, cpu = "unknown CPU", cores, rows }: Results): string {
-  const groups = rows.flatMap((row) => {
-    const bars = barsOf(row);
-    return bars.length > 1 ? [{ work: row.work, bars }] : [];
-  });
-  let y = 64;
+  const groups = rows.filter(isOfServer).map((row) => ({ work: row.work, bars: barsOf(row) }));
+  let y = 82;
   const drawn = groups.map(({ work, bars }) => {
     const lines = [
       text(16, y, work, "work"),
@@ -51,7 +48,9 @@ function chart({ at, node, cpu = "unknown CPU", cores, rows }: Results): string 
     y += 10 + bars.length * BAR + GAP;
     return lines.join("\n");
   });
-  const machine = `${at.slice(0, 10)}, Node ${node}, ${cores} cores, ${cpu}. Ours stores every event on disk (SQLite, synced); the SDKs keep theirs in memory.`;
+  const machine = `${at.slice(0, 10)}, Node ${node}, ${cores} cores, ${cpu}.`;
+  const storage =
+    "Ours stores every event on disk (SQLite, synced); the SDKs keep theirs in memory, unless it says SQLite.";
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y + 8}" role="img" aria-label="Server CPU per operation, relative to bare node:http">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #1c2030 }
@@ -61,20 +60,27 @@ text { font: 12px system-ui, sans-serif; fill: #1c2030 }
 </style>
 ${text(16, 24, "Server CPU per operation, relative to bare node:http (shorter is better)", "title")}
 ${text(16, 42, machine, "note")}
+${text(16, 58, storage, "note")}
 ${drawn.join("\n")}
 </svg>
 `;
 }
 
-function barsOf({ ratio, sdkV1, sdkV03, expressV1, expressV03 }: Row): readonly Bar[] {
+/** Whether the line compares the CPU of servers: others are times, sizes, or of clients. */
+function isOfServer({ work, ratio = "", sdkV03 = "" }: Row): boolean {
+  return ratio.endsWith("×") && sdkV03.endsWith("×") && !/^(?:client|…)/.test(work);
+}
+
+function barsOf({ ratio, sdkV1, sdkV03, expressV1, expressV03, sqlV1 }: Row): readonly Bar[] {
   const given: readonly (readonly [string, string | undefined, Bar["style"]])[] = [
-    [
-      "Convoke, SQLite",
-      ratio?.includes("×") === true && !ratio.includes("0.3.14") ? ratio : undefined,
-      "ours",
-    ],
-    ["SDK 0.3.14, Express", expressV03 || sdkV03, "peer"],
-    ["SDK 1.3.0, Express", expressV1 || sdkV1, "peer"],
+    ["Convoke, SQLite", ratio, "ours"],
+    expressV03?.endsWith("×") === true
+      ? ["SDK 0.3.14, Express", expressV03, "peer"]
+      : ["SDK 0.3.14", sdkV03, "peer"],
+    expressV1?.includes("×") === true
+      ? ["SDK 1.3.0, Express", expressV1, "peer"]
+      : ["SDK 1.3.0", sdkV1, "peer"],
+    ["1.3.0, Express, SQLite", sqlV1, "peer"],
   ];
   return given.flatMap(([name, shown, style]) => {
     const value = Math.max(...Array.from(shown?.matchAll(/\d+(?:\.\d+)?/g) ?? [], Number));
@@ -84,7 +90,7 @@ function barsOf({ ratio, sdkV1, sdkV03, expressV1, expressV03 }: Row): readonly 
 }
 
 function drawBar({ name, value, isCutOff, style }: Bar, y: number): string {
-  const scale = (WIDTH - LEFT - 110) / MOST;
+  const scale = (WIDTH - LEFT - 130) / MOST;
   const width = Math.min(value, MOST) * scale;
   const label = `${isCutOff ? "more than " : ""}${value}×`;
   return [

@@ -33,7 +33,12 @@ export function send(server: Contender, order: Order, task?: TaskIds): Promise<A
       });
 }
 
-/** The same over the REST binding of 1.0. */
+/** Sends a text that is no order. */
+export function sendText(server: Contender, text: string): Promise<Answer> {
+  return call(server, "SendMessage", { message: textMessage("1.0", text) });
+}
+
+/** Sends an order over the REST binding of 1.0. */
 export function sendRest(server: Contender, order: Order): Promise<Answer> {
   const text = JSON.stringify({ message: messageOf("1.0", order) });
   return post({ ...server, version: "1.0" }, text, "message:send").then(whole);
@@ -133,7 +138,10 @@ function post(server: Contender, text: string, path = ""): Promise<Opened> {
 }
 
 function messageOf(version: WireVersion, order: Order, task?: TaskIds): object {
-  const text = orderText(order);
+  return textMessage(version, orderText(order), task);
+}
+
+function textMessage(version: WireVersion, text: string, task?: TaskIds): object {
   const messageId = `m${++messages}-${process.pid}`;
   return version === "0.3"
     ? { kind: "message", messageId, role: "user", parts: [{ kind: "text", text }], ...task }

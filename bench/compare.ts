@@ -7,7 +7,9 @@ import { checkStream, checkTask } from "./check.ts";
 import { type Answer, inFlight, send, sendRest, stream } from "./client.ts";
 import { type Contender, bothVersions } from "./contenders.ts";
 import { GrpcClient } from "./grpc-client.ts";
-import { end, startConvoke } from "./measures/start.ts";
+import { type Work, cpuOf } from "./measures/client.ts";
+import { PROGRAM, end, startConvoke } from "./measures/start.ts";
+import { tokenSession } from "./measures/token-streams.ts";
 import { costOf, interleave, median, percentile } from "./rounds.ts";
 import { short } from "./table.ts";
 import { Target } from "./target.ts";
@@ -16,16 +18,16 @@ import type { Order } from "./targets/order.ts";
 /**
  * Compares this code with an earlier commit, or with another checkout that has its packages installed:
  *
- *     npm run bench:compare -- HEAD~5 [--rounds 11] [--only burst-1,start]
+ *     npm run bench:compare -- HEAD~5 [--rounds 21] [--only burst-1,start]
  *     npm run bench:compare -- ../before
  *
  * Three servers are measured in turn: this code, the same code once more, and the other checkout.
  * The first two say how far two runs of the same code differ; a change counts as slower only if it
- * differs by more than that.
+ * differs by more than that. With nothing else on the machine, a change of 3 % shows in 9 rounds.
  */
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: "string", default: "11" }, only: { type: "string" } },
+  options: { rounds: { type: "string", default: "9" }, only: { type: "string" } },
 });
 const [other] = positionals;
 if (other === undefined) throw new Error("name a commit, or the folder of a checkout");
@@ -44,13 +46,11 @@ type Measure = (contender: Contender) => Promise<number>;
 
 const data = mkdtempSync(join(process.cwd(), ".convoke-bench-"));
 
-async function startRivals(isStored: boolean): Promise<{
+async function startRivals(start: (name: string, root?: string) => Promise<Target>): Promise<{
   readonly v03: Rivals;
   readonly v1: Rivals;
   readonly targets: readonly Target[];
 }> {
-  const start = (name: string, root?: string): Promise<Target> =>
-    Target.start("convoke.ts", isStored ? { BENCH_DATA: join(data, name) } : {}, root);
   const now = await start("now");
   const twin = await start("twin");
   const old = await start("before", before);
@@ -62,11 +62,15 @@ async function startRivals(isStored: boolean): Promise<{
   return { v03: as("0.3"), v1: as("1.0"), targets: [now, twin, old] };
 }
 
-function sending(calls: number, call: (contender: Contender) => Promise<Answer>): Measure {
+function sending(
+  calls: number,
+  call: (contender: Contender) => Promise<Answer>,
+  atOnce = 32,
+): Measure {
   return async (contender) => {
     let answers: Answer[] = [];
     const { total } = await costOf(contender, async () => {
-      answers = await inFlight(32, calls, () => call(contender));
+      answers = await inFlight(atOnce, calls, () => call(contender));
     });
     for (const answer of answers) checkTask(answer, 1);
     return total.value / calls;
@@ -100,11 +104,37 @@ function grpcCalls(count: number, call: (client: GrpcClient) => Promise<unknown>
   };
 }
 
+/** CPU of the client: all of them call the same server, which never sleeps meanwhile. */
+function calling(work: Work, operations: number): Measure {
+  return async (contender) => {
+    const server = memory.v1.now.target;
+    await server.ask("stay awake");
+    const cpu = await cpuOf(contender, work);
+    await server.ask("rest");
+    return cpu / operations;
+  };
+}
+
+/** A sample of token streams has as many events as a thousand sends, and takes seconds. */
+const TOKEN_WARM_UPS = 2;
+
+async function tokens(contender: Contender): Promise<number> {
+  const { perEvent } = await tokenSession(contender, { atOnce: 100, windowMs: 1000 });
+  return perEvent.value;
+}
+
+/** V8 has compiled and optimized a server after about 12 000 sends: 12 rounds of 1000. */
+const WARM_UP_ROUNDS = 12;
+
 /** One line: the median over the rounds of this code's cost relative to the other's. */
-async function compare(work: string, rivals: Rivals, measure: Measure): Promise<void> {
+async function compare(
+  work: string,
+  rivals: Rivals,
+  measure: Measure,
+  warmUpRounds = WARM_UP_ROUNDS,
+): Promise<void> {
   const contenders = [rivals.now, rivals.twin, rivals.before];
-  // The first round warms up.
-  await interleave(contenders, 1, measure);
+  await interleave(contenders, warmUpRounds, measure);
   const samples = await interleave(contenders, rounds, measure);
   print(work, samples.get(rivals.now)!, samples.get(rivals.twin)!, samples.get(rivals.before)!);
 }
@@ -118,8 +148,8 @@ function print(
   const both = now.map((value, round) => (value + twin[round]!) / 2);
   const change = median(both.map((value, round) => value / old[round]!));
   const same = now.map((value, round) => value / twin[round]!);
-  const spread = Math.max(...[25, 75].map((share) => Math.abs(percentile(same, share) - 1)));
-  const isSlower = change > 1.05 && change - 1 > spread;
+  const spread = errorOfMedian(same);
+  const isSlower = change > 1.03 && change - 1 > 2 * spread;
   const cells = [
     work.padEnd(62),
     `${short(median(both))} µs`.padEnd(12),
@@ -131,10 +161,29 @@ function print(
   console.log(`| ${cells.join(" | ")} |`);
 }
 
+/** How far the median of these values is likely to be from that of very many. */
+function errorOfMedian(values: readonly number[]): number {
+  const quartiles = percentile(values, 75) - percentile(values, 25);
+  // For values with a normal distribution, whose quartiles are 1.35 standard deviations apart.
+  return (1.25 * (quartiles / 1.35)) / Math.sqrt(values.length);
+}
+
+function compareClients(
+  version: string,
+  rivals: Rivals,
+  order: Order,
+  atOnce: number,
+): Promise<void> {
+  const work = { kind: "stream", order, atOnce, total: 16 } as const;
+  const name = `client: an event of 1000 chunks, ${order.manner}, ${version}`;
+  return compare(name, rivals, calling(work, work.total * order.count));
+}
+
 async function compareStart(): Promise<void> {
-  const time = async (root?: string): Promise<number> => {
+  const time = async (root = join(import.meta.dirname, "..")): Promise<number> => {
     const folder = mkdtempSync(join(data, "start-"));
-    const { seconds, process } = await startConvoke(["--data", folder], root);
+    const program = join(root, PROGRAM);
+    const { seconds, process } = await startConvoke(["--data", folder], program);
     await end(process);
     return seconds * 1e6;
   };
@@ -157,10 +206,16 @@ async function compareStart(): Promise<void> {
 const BURST = { manner: "burst", count: 1000 } as const;
 const LONG = { manner: "burst", count: 10_000 } as const;
 const TURNS = { manner: "turns", count: 1000 } as const;
+const SHORT = { manner: "burst", count: 10 } as const;
 const ONE = { manner: "burst", count: 1 } as const;
 
-const stored = await startRivals(true);
-const memory = await startRivals(false);
+const stored = await startRivals((name, root) =>
+  Target.start("convoke.ts", { BENCH_DATA: join(data, name) }, root),
+);
+const memory = await startRivals((_, root) => Target.start("convoke.ts", {}, root));
+const clients = await startRivals((_, root) =>
+  Target.start("client-convoke.ts", { BENCH_AGENT: memory.v1.now.target.url }, root),
+);
 const LINES: Readonly<Record<string, () => Promise<void>>> = {
   "send-03": () =>
     compare(
@@ -179,6 +234,18 @@ const LINES: Readonly<Record<string, () => Promise<void>>> = {
       "… memory backend, 1.0",
       memory.v1,
       sending(1000, (one) => send(one, ONE)),
+    ),
+  "send-128": () =>
+    compare(
+      "blocking send, 128 in flight, 1.0",
+      stored.v1,
+      sending(1000, (one) => send(one, ONE), 128),
+    ),
+  "send-alone": () =>
+    compare(
+      "blocking send, one at a time, 1.0",
+      stored.v1,
+      sending(300, (one) => send(one, ONE), 1),
     ),
   "send-rest": () =>
     compare(
@@ -202,7 +269,22 @@ const LINES: Readonly<Record<string, () => Promise<void>>> = {
     ),
   turns: () =>
     compare("1000 chunks, one per turn, 16 streams, 1.0", stored.v1, streaming(TURNS, 16, 16)),
+  "turns-alone": () => compare("… one stream", stored.v1, streaming(TURNS, 1, 4)),
+  "turns-memory": () => compare("… one stream, memory backend", memory.v1, streaming(TURNS, 1, 4)),
+  "short-10": () =>
+    compare("10 chunks in a burst, one at a time, 1.0", stored.v1, streaming(SHORT, 1, 100)),
+  tokens: () =>
+    compare("100 streams at 50 tokens/s, per event, 1.0", stored.v1, tokens, TOKEN_WARM_UPS),
   long: () => compare("10 000-chunk answer, 0.3", stored.v03, streaming(LONG, 1, 4)),
+  "client-send": () =>
+    compare(
+      "client: blocking send, 32 in flight, 1.0",
+      clients.v1,
+      calling({ kind: "send", order: ONE, atOnce: 32, total: 1000 }, 1000),
+    ),
+  "client-burst-03": () => compareClients("0.3", clients.v03, BURST, 1),
+  "client-burst-1": () => compareClients("1.0", clients.v1, BURST, 1),
+  "client-turns": () => compareClients("1.0", clients.v1, TURNS, 16),
   start: compareStart,
 };
 
@@ -219,7 +301,9 @@ try {
   }
 } finally {
   for (const client of grpcClients.values()) client.close();
-  await Promise.all([...stored.targets, ...memory.targets].map((target) => target.close()));
+  await Promise.all(
+    [...clients.targets, ...stored.targets, ...memory.targets].map((target) => target.close()),
+  );
   rmSync(data, { recursive: true, force: true });
   if (checkout !== undefined) git("worktree", "remove", "--force", checkout);
 }

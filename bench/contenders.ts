@@ -26,6 +26,8 @@ export interface Field {
   readonly sdkV03: Contender;
   /** The official SDKs behind their own Express adapter, as their users run them. Clients have none. */
   readonly express?: BothVersions;
+  /** SDK 1.3.0 with Express and its SQL store in a SQLite file with synchronous=FULL. 0.3.14 has none. */
+  readonly sqlV1?: Contender;
 }
 
 /** Starts all targets, with our data in the folder. */
@@ -37,6 +39,10 @@ export async function startField(data: string, sdkCapMs: number): Promise<Field>
   const sdkV03 = await Target.start("sdk-v03.ts");
   const expressV1 = await Target.start("sdk-v1.ts", { BENCH_EXPRESS: "1" });
   const expressV03 = await Target.start("sdk-v03.ts", { BENCH_EXPRESS: "1" });
+  const sqlV1 = await Target.start("sdk-v1.ts", {
+    BENCH_EXPRESS: "1",
+    BENCH_SQL_FILE: `${data}-sdk.db`,
+  });
   const slow = { maxRounds: 1, capMs: sdkCapMs };
   return {
     bare: bothVersions(bare),
@@ -48,6 +54,7 @@ export async function startField(data: string, sdkCapMs: number): Promise<Field>
       "0.3": unhurried(expressV03, "0.3"),
       "1.0": { target: expressV1, version: "1.0", ...slow },
     },
+    sqlV1: { target: sqlV1, version: "1.0", ...slow },
   };
 }
 
@@ -57,9 +64,9 @@ export async function closeField(field: Field): Promise<void> {
   await Promise.all(all.map(({ target }) => target.close()));
 }
 
-/** The official SDKs in both forms. */
-export function peersOf({ sdkV1, sdkV03, express }: Field): readonly Contender[] {
-  return [sdkV1, sdkV03, ...(express ? both(express) : [])];
+/** The official SDKs in all forms. */
+export function peersOf({ sdkV1, sdkV03, express, sqlV1 }: Field): readonly Contender[] {
+  return [sdkV1, sdkV03, ...(express ? both(express) : []), ...(sqlV1 ? [sqlV1] : [])];
 }
 
 export function bothVersions(target: Target): BothVersions {

@@ -7,6 +7,7 @@ import { closeField, startField } from "./contenders.ts";
 import { Database } from "./database.ts";
 import { answerLength } from "./measures/answer-length.ts";
 import { client } from "./measures/client.ts";
+import { context } from "./measures/context.ts";
 import { blockingSend } from "./measures/blocking-send.ts";
 import { commits } from "./measures/commits.ts";
 import { databaseSends } from "./measures/database-sends.ts";
@@ -19,6 +20,7 @@ import { loop } from "./measures/loop.ts";
 import { replicas } from "./measures/replicas.ts";
 import { restart } from "./measures/restart.ts";
 import { start } from "./measures/start.ts";
+import { sendsWithoutEffects } from "./measures/sends-without-effects.ts";
 import { streams } from "./measures/streams.ts";
 import { bindings } from "./measures/bindings.ts";
 import { storedTasks } from "./measures/stored-tasks.ts";
@@ -39,7 +41,7 @@ const { values: flags } = parseArgs({
     json: { type: "string" },
   },
 });
-const size = (full: number, quick: number): number => (flags.quick ? quick : full);
+const size = <T>(full: T, quick: T): T => (flags.quick ? quick : full);
 
 // On a real disk: a folder in memory would make the syncs free.
 const data = mkdtempSync(join(process.cwd(), ".convoke-bench-"));
@@ -54,6 +56,16 @@ const sends = (atOnce: number): Promise<readonly Row[]> =>
     calls: size(1000, 200),
     rounds: size(9, 1),
     limits: { all: 3.5, main: 1.8, memory: 2.2, overPeer: 1.1 },
+  });
+
+const freeSends = (atOnce: number): Promise<readonly Row[]> =>
+  sendsWithoutEffects(field, {
+    atOnce,
+    calls: size(1000, 200),
+    rounds: size(9, 1),
+    warmUps: size(12, 1),
+    data,
+    limits: { all: 3.5, memory: 2.2 },
   });
 
 const shortStreams = (count: number): Promise<readonly Row[]> =>
@@ -71,6 +83,9 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   "send-1": () => sends(1),
   "blocking-send": () => sends(32),
   "send-128": () => sends(128),
+  "free-1": () => freeSends(1),
+  "free-32": () => freeSends(32),
+  "free-128": () => freeSends(128),
   "short-10": () => shortStreams(10),
   "short-100": () => shortStreams(100),
   burst: () =>
@@ -117,7 +132,7 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
       alone: { count: size(300, 50), limit: 5 },
     }),
   idle: () => idleStreams({ streams: size(5000, 300), data, limit: 10 }),
-  start: () => start({ starts: size(7, 1), data, limit: 0.4 }),
+  start: () => start({ starts: size(7, 1), data, limits: { seconds: 0.3, memory: 110 } }),
   restart: () =>
     restart({ tasks: size(10_000, 1000), events: 50, rounds: size(3, 1), data, limit: 2 }),
   bindings: () =>
@@ -134,7 +149,14 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
       answers: size(8, 2),
       rounds: size(11, 1),
       data,
-      limits: { loop: 5, server: 5 },
+      limits: { loop: 2, server: 5 },
+    }),
+  context: () =>
+    context({
+      contexts: [1_000, 100_000, 1_000_000],
+      calls: size({ few: 4, many: 44 }, { few: 1, many: 3 }),
+      rounds: size(9, 1),
+      limit: 0.3,
     }),
   tree: () =>
     tree({ agents: 5, rounds: size(21, 2), data, limits: { eachWay: 300, cancel: 1000 } }),
@@ -197,7 +219,7 @@ try {
   );
   if (flags.quick)
     console.log("A quick run: it shows that the benchmark works; the figures mean nothing.\n");
-  await checkField(field, { sends: size(6000, 200), streams: size(60, 5) });
+  await checkField(field, { sends: size(12_000, 200), streams: size(60, 5) });
   printHead();
   const perCommit: string[] = [];
   const rows: Row[] = [];

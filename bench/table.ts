@@ -17,6 +17,8 @@ export interface Row {
   /** The SDKs behind their Express adapter. */
   readonly expressV1?: string;
   readonly expressV03?: string;
+  /** SDK 1.3.0 behind Express with its tasks in SQLite. */
+  readonly sqlV1?: string;
 }
 
 const COLUMNS = [
@@ -29,6 +31,7 @@ const COLUMNS = [
   ["SDK 0.3.14", 15],
   ["1.3.0, Express", 21],
   ["0.3.14, Express", 15],
+  ["1.3.0, Express, SQLite", 22],
 ] as const;
 
 export function printHead(): void {
@@ -38,10 +41,10 @@ export function printHead(): void {
 
 export function printRow(row: Row): void {
   const { work, ours, ratio = "", budget, isFloor = false, isMet } = row;
-  const { sdkV1 = "", sdkV03 = "", expressV1 = "", expressV03 = "" } = row;
+  const { sdkV1 = "", sdkV03 = "", expressV1 = "", expressV03 = "", sqlV1 = "" } = row;
   const limit = budget === undefined ? "" : `${isFloor ? "≥" : "≤"} ${budget}`;
   const verdict = budget === undefined ? "" : isMet === true ? "ok" : "MISSED";
-  printCells([work, ours, ratio, limit, verdict, sdkV1, sdkV03, expressV1, expressV03]);
+  printCells([work, ours, ratio, limit, verdict, sdkV1, sdkV03, expressV1, expressV03, sqlV1]);
 }
 
 function printCells(cells: readonly string[]): void {
@@ -76,7 +79,13 @@ export function ratioRow(field: Field, samples: Samples<Figure>, options: RowOpt
       expressV1: show(toBare(field.express["1.0"]), "×"),
       expressV03: show(toBare(field.express["0.3"]), "×"),
     }),
+    ...(field.sqlV1 && { sqlV1: show(toBare(field.sqlV1), "×") }),
   };
+}
+
+/** The row alone, if another line has the peers. */
+export function withoutPeers({ work, ours, ratio = "", budget = "", isMet = false }: Row): Row {
+  return { work, ours, ratio, budget, isMet };
 }
 
 /** A line whose budget is a multiple of what SDK 0.3.14 costs behind its Express adapter. */

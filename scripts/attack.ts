@@ -93,8 +93,8 @@ if (url !== undefined) {
 } else {
   const ours = await attack("Convoke", (family) => startOurs(family, { slowMs }));
   const theirs = await attack("@a2a-js/sdk", () => startSdk({ slowMs }));
-  if (only === undefined) {
-    await writePage([toColumn("Convoke", ours), toColumn("`@a2a-js/sdk` 1.3.0", theirs)]);
-  }
+  const columns = [toColumn("Convoke", ours), toColumn("`@a2a-js/sdk` 1.3.0", theirs)];
+  if (only === undefined) await writePage(columns);
+  console.log(`\n${countsTable(columns)}`);
   if (ours.some(({ verdict }) => verdict === "fell")) process.exitCode = 1;
 }

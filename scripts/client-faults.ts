@@ -1,6 +1,7 @@
 /**
  * Runs our client and the official ones against every faulty agent, and writes the outcomes to
- * `docs/client/faults.md`. `--only <id>` runs one scenario and prints it.
+ * `docs/client/faults.md`. `--only <start>` runs the scenarios whose id begins like this and prints
+ * them; it can be repeated.
  */
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -27,7 +28,8 @@ const BEGIN = "<!-- what follows is written by scripts/client-faults.ts -->";
 /** Runs in parallel, because they mostly wait for the network. */
 const AT_ONCE = 12;
 
-const { values: options } = parseArgs({ options: { only: { type: "string" } } });
+const { values: options } = parseArgs({ options: { only: { type: "string", multiple: true } } });
+const { only } = options;
 
 interface Run {
   readonly client: ClientUnderTest;
@@ -36,7 +38,7 @@ interface Run {
 }
 
 const runs: readonly Run[] = FAULT_GROUPS.flatMap(({ scenarios }) => scenarios)
-  .filter(({ id }) => options.only === undefined || options.only === id)
+  .filter(({ id }) => only === undefined || only.some((start) => id.startsWith(start)))
   .flatMap((scenario) => scenario.speaks.map((speaking) => ({ scenario, speaking })))
   .flatMap((run) =>
     [ourClient, sdkV1, sdkV03]
@@ -61,7 +63,7 @@ async function take({ client, scenario, speaking }: Run): Promise<void> {
   const { outcome } = await runScenario({ client, scenario, speaking, tls, behind });
   const judged = judge(outcome, scenario);
   rows.push({ client: client.name, scenario: scenario.id, speaking, judged });
-  if (options.only !== undefined) {
+  if (only !== undefined) {
     console.log(
       `${client.name} ${speaking.binding} ${speaking.version}: ${judged.verdict} ${judged.came}`,
     );
@@ -83,7 +85,7 @@ console.log(`\n${countsTable(rows)}`);
 if (unhandled.length > 0)
   console.log(`\nnobody caught ${unhandled.length}: ${[...new Set(unhandled)].join("; ")}`);
 
-if (options.only === undefined) {
+if (only === undefined) {
   const groups = FAULT_GROUPS.map((group) => `### ${group.title}\n\n${groupTable(group, rows)}\n`);
   const [text = ""] = (await readFile(PAGE, "utf8")).split(BEGIN);
   const table = [countsTable(rows), ...groups].join("\n\n");

@@ -2,8 +2,7 @@
  * Runs every test that has a long form at full size, one after the other, and prints a line for
  * each. Arguments select some of them: `npm run test:long -- kill push`.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { runNpmScript } from "./npm-script.ts";
 
 const LONG_FORMS = [
   "crash",
@@ -13,6 +12,8 @@ const LONG_FORMS = [
   "push",
   "cluster",
   "move",
+  "files",
+  "erasure",
   "model",
   "resume",
   "coder",
@@ -42,7 +43,7 @@ if (unknown.length > 0) {
 const failed: string[] = [];
 for (const name of chosen.length > 0 ? chosen : LONG_FORMS) {
   const began = performance.now();
-  const { code, output } = await runScript(`test:${name}`);
+  const { code, output } = await runNpmScript(`test:${name}`);
   const seconds = Math.round((performance.now() - began) / 1000);
   const tests = /^ *Tests +(.*)$/m.exec(output)?.[1] ?? "no tests ran";
   console.log(`${code === 0 ? "ok    " : "FAILED"} test:${name}: ${tests}, ${seconds} s`);
@@ -53,21 +54,4 @@ for (const name of chosen.length > 0 ? chosen : LONG_FORMS) {
 if (failed.length > 0) {
   console.error(`\n${failed.length} failed: ${failed.join(", ")}`);
   process.exitCode = 1;
-}
-
-async function runScript(
-  script: string,
-): Promise<{ readonly code: number | null; readonly output: string }> {
-  const child = spawn("npm", ["run", "--silent", script], {
-    env: { ...process.env, NO_COLOR: "1" },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  }
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, output };
 }

@@ -2,7 +2,7 @@ import { checkTask } from "../check.ts";
 import { inFlight, send } from "../client.ts";
 import { type Field, both, peersOf } from "../contenders.ts";
 import { type Figure, costOf, interleave, mapSamples } from "../rounds.ts";
-import { type Row, overPeerRow, ratioRow } from "../table.ts";
+import { type Row, overPeerRow, ratioRow, withoutPeers } from "../table.ts";
 
 interface Options {
   readonly atOnce: number;
@@ -61,9 +61,4 @@ export async function blockingSend(field: Field, options: Options): Promise<read
       limit: limits.overPeer,
     }),
   ];
-}
-
-/** The peers are in the line above. */
-function withoutPeers({ work, ours, ratio = "", budget = "", isMet = false }: Row): Row {
-  return { work, ours, ratio, budget, isMet };
 }

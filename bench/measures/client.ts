@@ -14,7 +14,7 @@ interface Options {
   readonly limits: { readonly send: number; readonly event: number };
 }
 
-type Work = Omit<Job, "version">;
+export type Work = Omit<Job, "version">;
 
 const CHUNKS = 1000;
 
@@ -95,7 +95,7 @@ async function sample(
  * Microseconds of CPU of the client's process. This process only waits: a third busy process would
  * disturb them.
  */
-async function cpuOf(contender: Contender, work: Work): Promise<number> {
+export async function cpuOf(contender: Contender, work: Work): Promise<number> {
   const { target, version } = contender;
   const before = await target.cpu();
   let problem = "it took too long";

@@ -15,13 +15,15 @@ import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 /**
  * The full server: validation, log, state machine, streams. Tasks are in the database
  * BENCH_DATABASE (with BENCH_HINTS=none: without hints between servers), in the folder BENCH_DATA,
- * or in memory. BENCH_GUARD says whether callers are authenticated, limited and measured.
+ * or in memory. BENCH_GUARD says whether callers are authenticated, limited and measured;
+ * BENCH_SIDE_EFFECTS=none, that the agent has none.
  */
 const agent = defineAgent({
   name: "Bench",
   description: "Does what the message says.",
   // Servers that share a database continue each other's tasks.
   restart: process.env["BENCH_DATABASE"] !== undefined,
+  sideEffects: process.env["BENCH_SIDE_EFFECTS"] !== "none",
   async *run({ text, task, ask, durable, signal }) {
     const order = parseOrder(text);
     if (order.manner === "wait") {
@@ -101,6 +103,8 @@ const server = await serve(agent, {
   host: "127.0.0.1",
   logger: createJsonLogger("warn", (line) => process.stderr.write(line)),
   ...GUARDS[process.env["BENCH_GUARD"] ?? ""],
+  // All connections come from one address.
+  limits: { addressConnections: 20_000 },
   // The memory store keeps as many tasks as `convoke` keeps there. On disk nothing is pruned: some
   // lines measure the effect of the number of stored tasks.
   retention: { maxTasks: (folder ?? url) === undefined ? 1000 : Number.MAX_SAFE_INTEGER },

@@ -42,6 +42,24 @@ export function chunkText(place: number): string {
 /** The question of an agent that waits for its caller. */
 export const QUESTION = "And what then?";
 
+/** A task of a model that calls a tool in each of its turns but the last. */
+export interface ToolTurns {
+  /** How many tool calls. */
+  readonly calls: number;
+  /** The characters of the message, which the model gets again with each turn. */
+  readonly context: number;
+}
+
+/** The message of such a task. */
+export function toolTurnsText({ calls, context }: ToolTurns): string {
+  return `calls ${calls} of ${context} ${"word ".repeat(context / 5)}`;
+}
+
+export function parseToolTurns(text: string): ToolTurns | undefined {
+  const [, calls, context] = /^calls (\d+) of (\d+)/.exec(text) ?? [];
+  return calls === undefined ? undefined : { calls: Number(calls), context: Number(context) };
+}
+
 /** The output of a model: a number of tokens of about six bytes each. */
 export function tokensOf(count: number): string {
   return Array.from({ length: count }, (_, place) => `t${String(place).padStart(4, "0")} `).join(

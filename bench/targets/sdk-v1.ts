@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { type AgentCard, type Message, type Part, Role, TaskState } from "a2a-sdk-v1";
 import {
   AgentEvent,
@@ -7,15 +10,22 @@ import {
   InMemoryTaskStore,
   JsonRpcTransportHandler,
   ServerCallContext,
+  type TaskStore,
 } from "a2a-sdk-v1/server";
+import { DatabaseTaskStore } from "a2a-sdk-v1/server/database";
 import { UserBuilder, jsonRpcHandler } from "a2a-sdk-v1/server/express";
+import Sqlite from "better-sqlite3";
 import express from "express";
+import { Kysely, SqliteDialect } from "kysely";
 import { gateOpened } from "./control.ts";
 import { listen } from "./listen.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
 import { sdkListener } from "./sdk-listener.ts";
 
-/** `@a2a-js/sdk` 1.3.0 with its memory store, behind its Express adapter if BENCH_EXPRESS is set. */
+/**
+ * `@a2a-js/sdk` 1.3.0, behind its Express adapter if BENCH_EXPRESS is set. Its tasks are in memory, or
+ * in the SQLite file BENCH_SQL_FILE.
+ */
 const card: AgentCard = {
   name: "Bench",
   description: "Does what the message says.",
@@ -97,7 +107,22 @@ function question(ids: { readonly taskId: string; readonly contextId: string }):
   return { messageId: randomUUID(), role: Role.ROLE_AGENT, parts, ...ids, ...facts };
 }
 
-const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
+/** Its SQL store, set up by its own command, in a file that is synced for each commit as ours is. */
+function sqlStore(file: string): TaskStore {
+  const program = join(
+    dirname(createRequire(import.meta.url).resolve("a2a-sdk-v1")),
+    "cli/a2a_db.js",
+  );
+  execFileSync(process.execPath, [program, "upgrade", "--url", `sqlite:${file}`]);
+  const database = new Sqlite(file);
+  database.pragma("journal_mode = WAL");
+  database.pragma("synchronous = FULL");
+  return new DatabaseTaskStore(new Kysely({ dialect: new SqliteDialect({ database }) }));
+}
+
+const { BENCH_SQL_FILE: file } = process.env;
+const store = file === undefined ? new InMemoryTaskStore() : sqlStore(file);
+const requestHandler = new DefaultRequestHandler(card, store, executor);
 if (process.env["BENCH_EXPRESS"] === undefined) {
   const handler = new JsonRpcTransportHandler(requestHandler);
   const context = (): ServerCallContext => new ServerCallContext({ requestedVersion: "1.0" });

@@ -17,10 +17,21 @@ export function slugOf(heading: string): string {
 export function siteLink(page: string, href: string): string | undefined {
   if (isElsewhere(href)) return href;
   const [path = "", anchor] = href.split("#");
-  if (posix.join(posix.dirname(page), path).startsWith("..")) return undefined;
+  const file = posix.join(posix.dirname(page), path);
+  const example = exampleIn(file);
+  if (file.startsWith("..") && example === undefined) return undefined;
   // A README is the index of its folder.
-  const target = path.replace(/(^|\/)README\.md$/, "$1index.md");
+  const target =
+    example === undefined
+      ? path.replace(/(^|\/)README\.md$/, "$1index.md")
+      : posix.relative(posix.dirname(page), `examples/${example}.md`);
   return anchor === undefined ? target : `${target}#${anchor}`;
+}
+
+/** The name of the page that a README of the examples is on the site. */
+function exampleIn(file: string): string | undefined {
+  const [isReadme, name = "index"] = /^\.\.\/examples\/(?:([^/]+)\/)?README\.md$/.exec(file) ?? [];
+  return isReadme && name;
 }
 
 /** Whether a link leads to another site, or stays on its page. */

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { EXAMPLES, readmeFor } from "./examples.ts";
 
 const DOCS = fileURLToPath(new URL("..", import.meta.url));
 
@@ -54,6 +55,7 @@ export const GROUPS: readonly Group[] = [
           "guide/host.md",
           "guide/authentication.md",
           "guide/push.md",
+          "guide/files.md",
           "guide/mcp-server.md",
           "guide/registry.md",
           "guide/inbound.md",
@@ -74,12 +76,32 @@ export const GROUPS: readonly Group[] = [
           "client/compat.md",
           "guide/doctor.md",
           "check/README.md",
+          "check/clients.md",
+          "check/ci.md",
+          "check/probes.md",
         ],
       },
       {
         title: "The coding agent",
         pages: ["guide/coder.md", "guide/coder-policy.md", "guide/coder-protocol.md"],
       },
+    ],
+  },
+  {
+    title: "Examples",
+    pages: [
+      "examples/README.md",
+      ...[
+        "support-desk",
+        "human-in-the-loop",
+        "research-team",
+        "coder-ci",
+        "coder",
+        "mcp-tools",
+        "bridge",
+        "browser-tool",
+        "cluster",
+      ].map((name) => `examples/${name}.md`),
     ],
   },
   {
@@ -120,14 +142,17 @@ export const GROUPS: readonly Group[] = [
       "recipes/kubernetes.md",
       "recipes/cloud-run.md",
       "recipes/oauth-proxy.md",
+      "recipes/object-store.md",
     ],
   },
   {
     title: "Operating",
     pages: [
       "guide/operating.md",
+      "guide/data-lifecycle.md",
       "operating/backup.md",
       "operating/upgrade.md",
+      "operating/versions.md",
       "operating/monitoring.md",
       "operating/capacity.md",
     ],
@@ -136,16 +161,22 @@ export const GROUPS: readonly Group[] = [
   { title: "Troubleshooting", pages: ["troubleshooting.md"] },
   {
     title: "Migration",
-    pages: ["migration/sdk-0.3.md", "migration/sdk-1.x.md", "migration/gemini.md"],
+    pages: ["sdk-0.3", "sdk-1.x", "gemini", "mastra", "langgraph", "adk"].map(
+      (name) => `migration/${name}.md`,
+    ),
   },
   {
     title: "Comparison",
     pages: [
       "comparison.md",
       "comparison-cluster.md",
+      "proof.md",
       "check/convoke.md",
       "check/sdk-1.3.0.md",
       "check/sdk-0.3.14.md",
+      "check/client-convoke.md",
+      "check/client-sdk-1.3.0.md",
+      "check/client-sdk-0.3.14.md",
     ],
   },
   {
@@ -180,7 +211,7 @@ export function sidebar(): SidebarItem[] {
 }
 
 function toItem({ title, pages, groups = [] }: Group): SidebarItem {
-  const links = pages.filter((page) => existsSync(join(DOCS, page))).map(toLink);
+  const links = pages.filter((page) => existsSync(sourceOf(page))).map(toLink);
   const items = [...links, ...groups.map(toItem)];
   const [first] = items;
   if (items.length === 1 && first !== undefined) return { ...first, text: title };
@@ -189,7 +220,12 @@ function toItem({ title, pages, groups = [] }: Group): SidebarItem {
 }
 
 function toLink(page: string): SidebarItem {
-  const [, title = page] = /^# (.+)$/m.exec(readFileSync(join(DOCS, page), "utf8")) ?? [];
+  const [, title = page] = /^# (.+)$/m.exec(readFileSync(sourceOf(page), "utf8")) ?? [];
   const link = `/${page.replace(/README\.md$|\.md$/, "")}`;
   return { text: title.replaceAll("`", ""), link };
+}
+
+function sourceOf(page: string): string {
+  const readme = readmeFor(page);
+  return readme === undefined ? join(DOCS, page) : join(EXAMPLES, readme);
 }

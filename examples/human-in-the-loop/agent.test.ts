@@ -1,15 +1,20 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { say, scriptedModel } from "convoke/testing";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Program, start, succeed } from "../../test/harness/program.ts";
+import { startExample } from "../../test/embedding/example.ts";
+import { keptPort } from "../../test/harness/kept-port.ts";
 import { verifies } from "../../test/verifies.ts";
 import { mailroom } from "./agent.ts";
 import type { Mail } from "./mail.ts";
+import { TinyChat } from "./tiny-chat.ts";
+import { signedHeaders } from "./webhook.ts";
 
-const CONVOKE = fileURLToPath(new URL("../../apps/convoke/bin/convoke.js", import.meta.url));
+/** A liveness bound on a slow machine, not a performance claim. */
+const WITHIN_MS = 30_000;
+
+const SECRET = "the secret of the chat";
 
 const MAIL: Mail = { to: "ann@example.org", subject: "Your order", text: "It is on its way." };
 
@@ -68,30 +73,63 @@ describe("the mailroom", () => {
     expect(outbox()).toEqual([]);
     expect(JSON.stringify(model.requests[1]?.transcript)).toContain("How is the weather?");
   });
-
-  verifies(
-    ["G11", "R111"],
-    "waits through kill -9 for a person at a terminal, who approves an edited text",
-    async () => {
-      const first = await serve();
-      const said = `send_mail(to="${MAIL.to}", subject="${MAIL.subject}", text="${MAIL.text}")`;
-      await first.cli("send", first.url, said, "--json").catch(() => undefined);
-      await first.program.kill("SIGKILL");
-
-      const second = await serve();
-      const { approvals } = JSON.parse(
-        await second.cli("approvals", "list", second.url, "--json"),
-      ) as { readonly approvals: readonly { readonly id: string; readonly arguments: Mail }[] };
-      expect(approvals.map((approval) => approval.arguments)).toEqual([MAIL]);
-      const edited = { ...MAIL, text: "It arrives tomorrow." };
-      const edit = ["--edit", JSON.stringify(edited)];
-      await second.cli("approvals", "answer", second.url, approvals[0]!.id, ...edit);
-
-      await expect.poll(outbox, { timeout: 10_000 }).toEqual([edited]);
-    },
-    120_000,
-  );
 });
+
+verifies(
+  ["G11", "R111"],
+  "a button in a chat decides after kill -9, and webhooks that come again have no second effect",
+  async () => {
+    const chat = await aChat();
+    const env = await settings(chat);
+    const { program } = await startExample("human-in-the-loop/start.ts", env);
+    expect(await chat.say("Tell ann@example.org that it is on its way.")).toBe(200);
+    const repeated = { type: "message", id: "chat-1", text: chat.messages[0]!.text };
+    expect(await chat.send(JSON.stringify(repeated))).toBe(200);
+    await expect.poll(() => chat.messages.length, { timeout: WITHIN_MS }).toBe(2);
+    expect(chat.messages[1]?.text).toContain("Send “News from the shop” to ann@example.org?");
+    await program.kill("SIGKILL");
+
+    await startExample("human-in-the-loop/start.ts", env);
+    const { value } = chat.messages[1]!.buttons[0]!;
+    const press = JSON.stringify({ type: "press", user: "lea", messageId: "2", value });
+    const old = Date.now() - 10 * 60_000;
+    expect(await chat.send(press, signedHeaders("another secret", press))).toBe(401);
+    expect(await chat.send(press, signedHeaders(SECRET, press, old))).toBe(401);
+    expect(await chat.press("2", "Approve", "tom")).toBe(403);
+    expect(outbox()).toEqual([]);
+    expect(await chat.send(press)).toBe(200);
+    expect(await chat.send(press)).toBe(200);
+
+    await expect.poll(() => chat.messages.length, { timeout: WITHIN_MS }).toBe(3);
+    expect(chat.messages.map(({ text }) => text).slice(1)).toEqual([
+      "Approved by lea.",
+      "The mail to ann@example.org is on its way.",
+    ]);
+    expect(outbox()).toHaveLength(1);
+  },
+  4 * WITHIN_MS,
+);
+
+async function aChat(): Promise<TinyChat & { readonly url: string }> {
+  const chat = new TinyChat({ file: join(folder, "chat.json"), token: "token", secret: SECRET });
+  const url = await chat.open();
+  onTestFinished(() => chat.close());
+  return Object.assign(chat, { url });
+}
+
+/** For a mailroom and a bot that keep their place when they are restarted. */
+async function settings(chat: TinyChat & { readonly url: string }) {
+  const port = await keptPort();
+  chat.webhookUrl = `http://127.0.0.1:${port}/chat`;
+  return {
+    CHAT_URL: chat.url,
+    CHAT_TOKEN: "token",
+    CHAT_SECRET: SECRET,
+    BOT_PORT: String(port),
+    DATA: join(folder, "data"),
+    OUTBOX: join(folder, "outbox"),
+  };
+}
 
 /** A model that sends a mail and then answers with a text. */
 function sending(mail: Mail, answer: string) {
@@ -107,23 +145,4 @@ function outbox(): readonly Mail[] {
   } catch {
     return [];
   }
-}
-
-interface Served {
-  readonly program: Program;
-  readonly url: string;
-  /** Runs the command and returns its output. */
-  readonly cli: (...words: readonly string[]) => Promise<string>;
-}
-
-/** `convoke serve agent.ts` with the demo model, as a person starts it. */
-async function serve(): Promise<Served> {
-  const file = fileURLToPath(new URL("./agent.ts", import.meta.url));
-  const args = [CONVOKE, "serve", file, "--port", "0", "--data", join(folder, "data")];
-  const env = { OUTBOX: join(folder, "outbox") };
-  const program = start(process.execPath, args, { cwd: folder, env });
-  const url = await program.until((stdout) => /http:\/\/[\d.]+:\d+/.exec(stdout)?.[0]);
-  const cli = (...words: readonly string[]): Promise<string> =>
-    succeed(process.execPath, [CONVOKE, ...words], { cwd: folder });
-  return { program, url, cli };
 }

@@ -1,4 +1,4 @@
-// Checks the Kubernetes manifests and compose files against deploy/schemas:
+// Checks Kubernetes manifests, compose files, files of Prometheus and workflows against deploy/schemas:
 // node check-manifests.js <file>…
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -6,7 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { parseAllDocuments } from "yaml";
 
 const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true, strictRequired: false });
-for (const name of ["kubernetes", "compose"]) {
+for (const name of ["kubernetes", "compose", "prometheus", "workflow"]) {
   const schema = new URL(`../../deploy/schemas/${name}.json`, import.meta.url);
   ajv.addSchema(JSON.parse(await readFile(schema, "utf8")), name);
 }
@@ -21,13 +21,20 @@ for (const file of process.argv.slice(2)) {
 }
 
 function check(file, value) {
-  const kind = value?.kind;
-  const validate = ajv.getSchema(kind === undefined ? "compose" : `kubernetes#/$defs/${kind}`);
-  if (validate === undefined) return report(file, `there is no schema of the kind ${kind}`);
+  const name = schemaFor(value ?? {});
+  const validate = ajv.getSchema(name);
+  if (validate === undefined) return report(file, `there is no schema ${name}`);
   if (validate(value)) return;
   for (const { instancePath, message, params } of validate.errors) {
     report(file, `${instancePath || "/"} ${message} ${JSON.stringify(params)}`);
   }
+}
+
+/** Only Kubernetes says what a file is. */
+function schemaFor({ kind, services, jobs }) {
+  if (kind !== undefined) return `kubernetes#/$defs/${kind}`;
+  if (jobs !== undefined) return "workflow";
+  return services === undefined ? "prometheus" : "compose";
 }
 
 function report(file, problem) {

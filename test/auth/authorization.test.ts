@@ -9,7 +9,7 @@ import { type Authorize, bearer, defineAgent, oidc } from "convoke";
 import { describe, expect, test } from "vitest";
 import { refusalOf } from "../conformance/refusal.ts";
 import { aRequest } from "../conformance/requests.ts";
-import { speakersTo } from "../conformance/speakers.ts";
+import { jsonRpcSpeaker, speakersTo } from "../conformance/speakers.ts";
 import { verifies } from "../verifies.ts";
 import { bodyOf, post, rpcText } from "../wire/rpc.ts";
 import { useServer } from "../wire/wire-server.ts";
@@ -51,7 +51,7 @@ function asking(metadata: Record<string, unknown>) {
 }
 
 describe.each(speakersTo(server))("over $binding $version", (speaker) => {
-  verifies(["R117", "v1-S55"], "a skill is for callers with its scopes", async () => {
+  verifies(["R117", "v1-S55", "v03-S19"], "a skill is for callers with its scopes", async () => {
     for (const metadata of [
       { skillId: "admin-tools" },
       { skill: "admin-tools" },
@@ -77,18 +77,22 @@ describe.each(speakersTo(server))("over $binding $version", (speaker) => {
     expect(message).toBe(SENTENCE);
   });
 
-  verifies("v1-S56", "an operation is denied before anything is looked up", async () => {
-    const { id } = await speaker.with(ann).sendTask(aRequest("hi"));
-    const cancel = (taskId: string) => refusalOf(speaker.with(ann).cancel({ taskId }));
+  verifies(
+    ["v1-S56", "v03-S19"],
+    "an operation is denied before anything is looked up",
+    async () => {
+      const { id } = await speaker.with(ann).sendTask(aRequest("hi"));
+      const cancel = (taskId: string) => refusalOf(speaker.with(ann).cancel({ taskId }));
 
-    const own = await cancel(id);
-    const unknown = await cancel("no-such-task");
-    const allowed = await refusalOf(speaker.with(root).cancel({ taskId: "no-such-task" }));
+      const own = await cancel(id);
+      const unknown = await cancel("no-such-task");
+      const allowed = await refusalOf(speaker.with(root).cancel({ taskId: "no-such-task" }));
 
-    expect(own.message).toBe("Forbidden: Insufficient permissions for operation 'cancelTask'");
-    expect(unknown).toEqual(own);
-    expect(allowed.reason).toBe("TaskNotFound");
-  });
+      expect(own.message).toBe("Forbidden: Insufficient permissions for operation 'cancelTask'");
+      expect(unknown).toEqual(own);
+      expect(allowed.reason).toBe("TaskNotFound");
+    },
+  );
 });
 
 verifies(
@@ -236,5 +240,32 @@ describe("the cards of an agent whose skill needs scopes", () => {
     expect(await cardIn({ "a2a-version": "1.0" })).toMatchObject({ securityRequirements });
     expect(await cardIn({ "a2a-version": "1.0" })).not.toHaveProperty("security");
     expect(await cardIn({})).toMatchObject({ security, securityRequirements });
+  });
+});
+
+describe("a task that waits for an authorization", () => {
+  const waiting = defineAgent({
+    name: "Careful",
+    description: "Asks for a credential.",
+    run: async ({ authRequired }) => {
+      await authRequired("May I read your calendar?", { credential: "calendar" });
+      return "read";
+    },
+  });
+  const guarded = useServer(waiting, { auth });
+  const speaker = jsonRpcSpeaker(guarded, "1.0");
+
+  verifies("v1-S60", "authorizes nobody: each message needs credentials of its own", async () => {
+    const { id: taskId, status } = await speaker.with(ann).sendTask(aRequest("hi"));
+    expect(status.state).toBe("auth-required");
+    const answer = { ...aRequest("token"), message: { ...aRequest("token").message, taskId } };
+
+    const { status: withoutToken } = await fetch(guarded.url, { method: "POST", body: "{}" });
+    const ofAnother = await refusalOf(speaker.with(root).sendTask(answer));
+
+    expect(withoutToken).toBe(401);
+    expect(ofAnother.reason).toBe("TaskNotFound");
+    expect((await speaker.with(ann).get({ taskId })).status.state).toBe("auth-required");
+    expect((await speaker.with(ann).sendTask(answer)).status.state).toBe("completed");
   });
 });

@@ -12,6 +12,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { Client, servedAgent, servedFunction } from "../approvals/a-served-agent.ts";
 import { calls } from "../loop/scripts.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
+import { verifies } from "../verifies.ts";
 
 const TOKEN = "canary-calendar-token";
 
@@ -84,41 +85,45 @@ function expectNoTrace({ folder, log }: ReturnType<typeof aPlace>, client: Clien
 const question = ({ status }: Task): Message => status.message!;
 
 describe("a tool that needs the caller's token at a third party", () => {
-  test("gets it for this task only, and it is in no file, log, history, stream or error", async () => {
-    const place = aPlace();
-    const calendar = await aCalendar();
-    const model = scriptedModel([
-      [calls("calendar"), calls("calendar")],
-      calls("calendar"),
-      "Lunch.",
-      calls("calendar"),
-    ]);
-    const agent = await servedAgent({ model, tools: [aCalendarTool(calendar)] }, place.options);
-    const client = new Client(agent);
-    const asked = await client.send("What is today?");
-    const [request] = openRequestsOf(asked);
+  verifies(
+    ["v1-S60", "v1-S63"],
+    "gets it for this task only, and it is in no file, log, history, stream or error",
+    async () => {
+      const place = aPlace();
+      const calendar = await aCalendar();
+      const model = scriptedModel([
+        [calls("calendar"), calls("calendar")],
+        calls("calendar"),
+        "Lunch.",
+        calls("calendar"),
+      ]);
+      const agent = await servedAgent({ model, tools: [aCalendarTool(calendar)] }, place.options);
+      const client = new Client(agent);
+      const asked = await client.send("What is today?");
+      const [request] = openRequestsOf(asked);
 
-    // A token that is out of date, in text and with metadata; then a good one, as data.
-    const again = await client.send("old calendar-token", {
-      taskId: asked.id,
-      metadata: { copy: TOKEN },
-    });
-    const { requestId } = openRequestsOf(again)[0]!;
-    const answer = { kind: "data", data: { requestId, value: TOKEN } } as const;
-    await client.stream([answer], { taskId: asked.id });
-    const done = await client.get(asked.id);
-    const next = await client.send("And tomorrow?");
+      // A token that is out of date, in text and with metadata; then a good one, as data.
+      const again = await client.send("old calendar-token", {
+        taskId: asked.id,
+        metadata: { copy: TOKEN },
+      });
+      const { requestId } = openRequestsOf(again)[0]!;
+      const answer = { kind: "data", data: { requestId, value: TOKEN } } as const;
+      await client.stream([answer], { taskId: asked.id });
+      const done = await client.get(asked.id);
+      const next = await client.send("And tomorrow?");
 
-    expect(asked.status.state).toBe("auth-required");
-    expect(request).toMatchObject({ kind: "auth", credential: "calendar", sensitive: true });
-    expect(JSON.stringify(question(asked).parts)).toContain('"auth-request"');
-    expect(done.status.state).toBe("completed");
-    // Both calls of the first answer, and one of the next, with one question.
-    expect(calendar.tokens).toEqual(Array.from({ length: 3 }, () => `Bearer ${TOKEN}`));
-    expect(next.status.state).toBe("auth-required");
-    expect(JSON.stringify(model.requests)).not.toContain("calendar-token");
-    expectNoTrace(place, client);
-  });
+      expect(asked.status.state).toBe("auth-required");
+      expect(request).toMatchObject({ kind: "auth", credential: "calendar", sensitive: true });
+      expect(JSON.stringify(question(asked).parts)).toContain('"auth-request"');
+      expect(done.status.state).toBe("completed");
+      // Both calls of the first answer, and one of the next, with one question.
+      expect(calendar.tokens).toEqual(Array.from({ length: 3 }, () => `Bearer ${TOKEN}`));
+      expect(next.status.state).toBe("auth-required");
+      expect(JSON.stringify(model.requests)).not.toContain("calendar-token");
+      expectNoTrace(place, client);
+    },
+  );
 
   test("is asked for again after a restart of the server", async () => {
     const place = aPlace();

@@ -1,4 +1,4 @@
-import type { Caller } from "@convoke/protocol";
+import { type Caller, EXTENSIONS } from "@convoke/protocol";
 import { bearer } from "convoke";
 import { describe, expect, test } from "vitest";
 import { scriptedModel } from "@convoke/runtime/testing";
@@ -60,6 +60,27 @@ describe("an approver", () => {
     const task = await until(as("ann"), taskId, "input-required");
     expect(ran).toEqual([{ path: "a" }]);
     expect(JSON.stringify(task.history)).toContain('"decidedBy":"boss"');
+  });
+
+  test("is named in the decision, also where it holds for the conversation", async () => {
+    const { as } = await aWorld();
+    const { id: taskId } = await as("ann").send("go");
+    const [approval] = await listed(as("approver"), "?owner=*");
+
+    const path = `/convoke/approvals/${approval!.id}:answer?owner=*`;
+    await as("approver").fetch(path, { decision: "conversation" });
+
+    const { history } = await until(as("ann"), taskId, "completed");
+    expect(JSON.stringify(history)).toContain('"option":"conversation","decidedBy":"boss"');
+  });
+
+  test("is named by the server alone: a message that claims the decision of another is rejected", async () => {
+    const { as } = await aWorld();
+
+    const metadata = { [EXTENSIONS.approvals.uri]: { decidedBy: "boss" } };
+    const sent = as("ann").send("go", { metadata });
+
+    await expect(sent).rejects.toThrow(/decidedBy.* is set by the server/);
   });
 
   test("decides its own approvals only, by default", async () => {
@@ -215,6 +236,8 @@ verifies("v1-S56", "other callers do not act for all owners", async () => {
     ["/convoke/approvals/x:answer", { decision: "once" }],
     ["/convoke/tasks", undefined],
     ["/convoke/tasks/x", undefined],
+    ["/convoke/tasks:delete", { taskIds: ["x"] }],
+    ["/convoke/erasures", { owner: "ben" }],
     ["/convoke/pushes", undefined],
     ["/convoke/pushes:replay", {}],
   ] as const;

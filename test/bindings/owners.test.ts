@@ -199,6 +199,7 @@ describe("under /convoke/", () => {
       [`tasks/${ids.taskId}/log`, {}],
       [`tasks/${ids.taskId}/log?after=9999`, {}],
       [`tasks/${ids.taskId}/log`, {}, { accept: "text/event-stream" }],
+      [`tasks:delete`, post({ taskIds: [ids.taskId], cancel: true })],
       [`approvals/${ids.approvalId}:answer`, post({ decision: "once" })],
       [`approvals/${ids.approvalId}:answer`, post({ decision: "once", taskId: ids.taskId })],
       [`pushes:replay`, post({ taskId: ids.taskId, id: ids.configId })],
@@ -219,7 +220,7 @@ describe("under /convoke/", () => {
       const foreign = await answersFor(theirs);
       expect(foreign, stranger).toEqual(await answersFor(nobodys));
       expect(foreign).toMatchObject([
-        ...Array.from({ length: 6 }, () => ({ status: 404 })),
+        ...Array.from({ length: 7 }, () => ({ status: 404 })),
         { status: 400 },
         { status: 400 },
         { status: 200, body: '{"replayed":0}' },

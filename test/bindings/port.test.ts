@@ -10,6 +10,8 @@ import { createMemoryBackend } from "@convoke/engine/memory";
 import { type ServeOptions, type Server, serve } from "@convoke/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
+import { type SecureVersion, connect as connectTls } from "node:tls";
+import { verifies } from "../verifies.ts";
 import { selfSigned } from "./self-signed.ts";
 
 const agent = defineAgent({ name: "Plain", description: "Answers.", run: async () => "done" });
@@ -137,6 +139,26 @@ describe("a port with a certificate", () => {
     expect(JSON.parse(old)).toMatchObject(shown);
     expect(JSON.parse(current.body)).toMatchObject(shown);
   });
+});
+
+verifies("v1-S62", "only current versions of TLS are spoken", async () => {
+  const tls = selfSigned();
+  const { port } = await aServer({ tls });
+  // Old versions need a cipher list that permits them on the side of the client.
+  const ciphers = "DEFAULT@SECLEVEL=0";
+  const spoken = async (version: SecureVersion): Promise<string | null> => {
+    const limits = { minVersion: version, maxVersion: version, ciphers };
+    const socket = connectTls({ port, ca: tls.cert, servername: "localhost", ...limits });
+    onTestFinished(() => void socket.destroy());
+    await Promise.race([once(socket, "secureConnect"), once(socket, "close")]);
+    return socket.getProtocol();
+  };
+
+  expect(await spoken("TLSv1.3")).toBe("TLSv1.3");
+  expect(await spoken("TLSv1.2")).toBe("TLSv1.2");
+  for (const version of ["TLSv1", "TLSv1.1"] as const) {
+    await expect(spoken(version)).rejects.toThrow(/alert protocol version|ECONNRESET/);
+  }
 });
 
 async function aServer(options: Partial<ServeOptions> = {}): Promise<Server> {

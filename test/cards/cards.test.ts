@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
 import { defineAgent, serve } from "convoke";
 import { type CardKey, generateCardKey, verifyCard } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { speakersTo } from "../conformance/speakers.ts";
+import { memoryLogger } from "../engine/an-engine.ts";
 import { verifies } from "../verifies.ts";
 import { useServer } from "../wire/wire-server.ts";
 
@@ -113,11 +115,18 @@ describe("the interfaces of a card", () => {
   });
 
   verifies("v1-S66", "that do not exist are rejected when the server starts", async () => {
+    const logger = memoryLogger();
+    const retention = { everyMs: 1 };
     const card = { bindings: ["SOAP" as "GRPC"] };
 
-    await expect(serve(agent, { port: 0, data: "memory", card })).rejects.toThrow(
+    const started = serve(agent, { port: 0, data: "memory", card, logger, retention });
+
+    await expect(started).rejects.toThrow(
       'card.bindings must be some of JSONRPC, HTTP+JSON, GRPC, not "SOAP"',
     );
+    // Nothing of the server runs on, such as the retention.
+    await sleep(50);
+    expect(logger.lines).toEqual([]);
   });
 });
 

@@ -81,6 +81,19 @@ describe("a call that the caller does not answer", () => {
     });
   });
 
+  test("expires after its wait, even if the clock was set back in the meantime", async () => {
+    const model = scriptedModel([READING, "Fine."]);
+    let backMs = 0;
+    const now = (): number => Date.now() - backMs;
+    const clientTools = { timeoutMs: 100 };
+    const world = new LoopWorld({ model, clientTools }, { extensions: ACTIVE, now });
+    const asked = await world.ask("go", declaring(READ_FILE));
+    backMs = 5000;
+
+    expect((await endOf(world, asked.id)).status.state).toBe("completed");
+    expect(JSON.stringify(await saidOf(world, asked.id))).toContain(CONTINUING);
+  });
+
   for (const onTimeout of ["continue", "fail"] as const) {
     test(`is reported like any question that times out: ${onTimeout}`, async () => {
       const byTools = new LoopWorld(

@@ -46,6 +46,28 @@ describe("a process that does not learn what was stored", () => {
     },
   );
 
+  verifies("G3", "works on a task that it has claimed without an answer", async () => {
+    const shared = new SharedMemory();
+    let runs = 0;
+    const agent: Partial<AgentDefinition> = {
+      restart: true,
+      takesMessages: true,
+      run: () => (++runs === 1 ? new Promise<string>(() => undefined) : Promise.resolve("done")),
+    };
+    const gone = await TestReplica.start(shared, agent);
+    const { id: taskId } = await gone.send("go", {}, false);
+    await expect.poll(() => runs, EVENTUALLY).toBe(1);
+    const a = await TestReplica.start(shared, agent);
+    a.backend.isClaiming = false;
+    a.backend.afterClaim = () => Promise.reject(new Error("the connection was lost"));
+    gone.crash();
+
+    await expect(a.send("hurry", { taskId })).rejects.toThrow(/connection was lost/);
+    a.backend.isClaiming = true;
+
+    await expect.poll(() => a.state(taskId), EVENTUALLY).toBe("completed");
+  });
+
   verifies(
     ["G4", "G6"],
     "works on a task that two of its requests have claimed, in whichever order they learn of it",

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "@convoke/engine";
 import { type FunctionTurn, defineAgent } from "@convoke/runtime";
 import { type Server, serve } from "@convoke/server";
 import pg from "pg";
@@ -38,12 +39,22 @@ async function* count({ step, sleep: rest }: FunctionTurn): AsyncGenerator<strin
   }
 }
 
+/** Why agents have failed. */
+const failures: unknown[] = [];
+
+const logger: Logger = {
+  ...memoryLogger(),
+  error: (message, fields) => {
+    if (message === "the agent failed") failures.push(fields?.["error"]);
+  },
+};
+
 async function startServer(url: string, migrations: readonly Migration[]): Promise<Server> {
   const agent = { name: "Counter", description: "Counts slowly.", run: count };
   const server = await serve(defineAgent(agent), {
     port: 0,
     host: "127.0.0.1",
-    logger: memoryLogger(),
+    logger,
     idempotency: "always",
     openBackend: (_, metrics) =>
       openWithParts(
@@ -159,6 +170,7 @@ test(
       const said = [...artifacts, ...(message === undefined ? [] : [message])];
       return [state, said.flatMap(({ parts }) => parts.map(({ text }) => text)).join("")];
     });
+    expect(failures).toEqual([]);
     const counted = Array.from({ length: STEPS }, (_, index) => `${index + 1} `).join("");
     expect(new Set(ends.map((end) => end.join(": ")))).toEqual(
       new Set([`TASK_STATE_COMPLETED: ${counted}`]),

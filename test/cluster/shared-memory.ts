@@ -223,6 +223,8 @@ export class SharedBackend implements Backend {
         await this.afterClaim();
         return taken;
       },
+      ownTasks: async () =>
+        [...this.#shared.runBy].filter(([, by]) => by === this.#n).map(([taskId]) => taskId),
       post: (taskId, entry) => this.#post(taskId, entry),
       mailbox: async (taskId) => this.#shared.mailbox.get(taskId) ?? [],
       onMailbox: (read) => {

@@ -1,7 +1,9 @@
 import { type Agent, type Task, textOf, userMessage } from "@convoke/protocol";
 import {
   addAgent,
+  pauseTask,
   removeAgent,
+  resumePausedTask,
   sendMessage,
   sendStreamingMessage,
   subscribeToTask,
@@ -10,6 +12,7 @@ import { type AgentDefinition, defineAgent } from "convoke";
 import { describe, expect } from "vitest";
 import { Webhook } from "../push/a-webhook.ts";
 import { verifies } from "../verifies.ts";
+import { LossyMemory } from "./lossy-memory.ts";
 import { type SharedBackend, SharedMemory } from "./shared-memory.ts";
 import { TestReplica, twoReplicas } from "./test-replica.ts";
 
@@ -94,7 +97,7 @@ describe.each([
     expect(new Set(answers)).toEqual(new Set([said?.[1]]));
   });
 
-  verifies("G10", "cancel a task in the process that works on it", async () => {
+  verifies(["G10", "sdk-p5"], "cancel a task in the process that works on it", async () => {
     const aborted = Promise.withResolvers<void>();
     const { a, b } = await twoReplicas(
       {
@@ -218,7 +221,7 @@ describe.each([
     },
   );
 
-  verifies("G2", "show the same log to readers of both", async () => {
+  verifies(["G2", "sdk-p5"], "show the same log to readers of both", async () => {
     const go = Promise.withResolvers<void>();
     const { a, b } = await twoReplicas(
       {
@@ -461,4 +464,48 @@ describe.each([
       expect(webhook.places).toEqual(webhook.places.toSorted((one, other) => one - other));
     },
   );
+
+  verifies("G12", "deliver what takes the place of events that the database has lost", async () => {
+    const webhook = await Webhook.start();
+    const shared = new LossyMemory();
+    const go = Promise.withResolvers<void>();
+    let attempts = 0;
+    const agent: Partial<AgentDefinition> = {
+      run: async ({ ask, step }) => {
+        await step("begin", () => "begun");
+        await go.promise;
+        return String(await ask(`Question ${++attempts}`));
+      },
+    };
+    const a = await TestReplica.start(shared, agent, { push: { allow: ["127.0.0.1"] } });
+    const { id: taskId } = await a.send("go", {}, false, { url: webhook.url });
+    const asked = (): string => JSON.stringify(webhook.bodies.at(-1) ?? "");
+    await webhook.hasReceived(1);
+    const before = shared.state();
+    go.resolve();
+    await expect.poll(asked, { timeout: 10_000 }).toContain("Question 1");
+
+    await shared.loseSince(before);
+
+    await expect.poll(asked, { timeout: 10_000 }).toMatch(/Question [2-9]/);
+    expect(await a.state(taskId)).toBe("input-required");
+  });
+});
+
+describe("a paused task", () => {
+  verifies("G3", "belongs to no process until it is resumed", async () => {
+    let runs = 0;
+    const { shared, a, b } = await twoReplicas({
+      restart: true,
+      run: () => (++runs === 1 ? new Promise<string>(() => undefined) : Promise.resolve("done")),
+    });
+    const { id: taskId } = await a.send("go", {}, false);
+    await expect.poll(() => runs).toBe(1);
+
+    pauseTask(a.engine, taskId);
+    await expect.poll(() => shared.runBy.has(taskId)).toBe(false);
+    await resumePausedTask(b.engine, taskId, { owner: "ann" });
+
+    await expect.poll(() => a.state(taskId)).toBe("completed");
+  });
 });

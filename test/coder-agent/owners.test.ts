@@ -3,7 +3,7 @@ import type { Model, ModelRequest } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import { apiKeys, createApiKey } from "@convoke/server";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { CoderClient } from "../coder-wire/a-coder-client.ts";
@@ -33,14 +33,17 @@ function obedientModel(): Model & { readonly requests: ModelRequest[] } {
 
 async function twoCallers(folder: TestFolder) {
   const model = obedientModel();
-  const keys = ["ann", "bob"].map((owner) => createApiKey({ name: owner, owner }));
+  const keys = [
+    ...["ann", "bob"].map((owner) => createApiKey({ name: owner, owner })),
+    createApiKey({ name: "ops", owner: "ops", scopes: ["convoke:operate"] }),
+  ];
   const client = await serveCoder(folder, {
     model,
     policy: { mode: "ask", maxMode: "auto-edit" },
     serve: { auth: [apiKeys({ keys: keys.map(({ record }) => record) })] },
   });
-  const [ann, bob] = keys.map(({ key }) => client.with({ "x-api-key": key }));
-  return { ann: ann!, bob: bob!, model };
+  const [ann, bob, ops] = keys.map(({ key }) => client.with({ "x-api-key": key }));
+  return { ann: ann!, bob: bob!, ops: ops!, model };
 }
 
 function write(path: string, content: string): string {
@@ -147,4 +150,30 @@ test("a session that an earlier version stored under its contextId alone stays w
   expect(await answer(ann, "talk", "/mode")).toBe("completed: The mode is auto-edit.");
   const { json } = await ann.post("/executeCommand", { command: "sessions list" });
   expect(json).toMatchObject({ data: [{ title: "Old talk", usage: { turns: 3 } }] });
+});
+
+test("an owner that is erased leaves neither sessions nor checkpoints, and others keep theirs", async () => {
+  const folder = aFolder();
+  const { ann, bob, ops } = await twoCallers(folder);
+  for (const [client, name] of [
+    [ann, "ann"],
+    [bob, "bob"],
+  ] as const) {
+    await answer(client, "talk", "/mode auto-edit");
+    await answer(client, "talk", write(`${name}.txt`, `first of ${name}`));
+    await answer(client, "talk", write(`${name}.txt`, `second of ${name}`));
+    await answer(client, "talk", `/sessions rename Plan of ${name}`);
+  }
+  const stored = (text: string): boolean =>
+    globSync(join(folder.data, "coder", "**"), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
+  expect(stored("Plan of ann") && stored("first of ann")).toBe(true);
+
+  const { status } = await ops.post("/convoke/erasures", { owner: "ann" });
+
+  expect(status).toBe(200);
+  expect(stored("Plan of ann") || stored("first of ann")).toBe(false);
+  expect(stored("Plan of bob") && stored("first of bob")).toBe(true);
+  expect(await answer(bob, "talk", "/undo files")).toContain("bob.txt");
 });

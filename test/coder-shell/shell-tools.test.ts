@@ -229,6 +229,20 @@ test("without a sandbox even a harmless command is asked for, each time, and say
   expect(openApprovals(again)).toHaveLength(1);
 });
 
+test("without a sandbox the input of a process is asked for, also in full mode", async () => {
+  const { shell } = new AShell({ inMode: "full" });
+  const input = { processId: "p1", text: "rm -r .\n" };
+  const world = new LoopWorld({
+    model: scriptedModel([calls("shell_input", input)]),
+    tools: [...shell.tools],
+  });
+
+  const [approval] = openApprovals(await world.ask("go"));
+
+  expect(approval).toMatchObject({ tool: { name: "shell_input" }, risk: "danger" });
+  expect(approval?.prompt).toContain("there is no sandbox");
+});
+
 test("in plan mode a command that changes something is denied without a question", async () => {
   const { shell } = new AShell({ inMode: "plan", sandbox: { wrap: (argv) => argv } });
   const model = scriptedModel([

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { selfSigned } from "../bindings/self-signed.ts";
+import { PAGES, blocksOf } from "../docs/docs-pages.ts";
 import { installProject } from "../harness/install-project.ts";
 import { keptPort } from "../harness/kept-port.ts";
 import { run, start } from "../harness/program.ts";
@@ -118,17 +119,24 @@ function canWrite(path) {
 
 describe("the manifests", () => {
   test(
-    "of Kubernetes and of the compose example match the schemas",
+    "of Kubernetes, Compose, Prometheus and the forge, also those in the docs, match the schemas",
     async () => {
       await installProject(TOOLS);
-      const files = globSync(["deploy/kubernetes/*.yaml", "examples/**/compose.yaml"], {
-        cwd: ROOT,
-      });
-      expect(files.length).toBeGreaterThanOrEqual(6);
+      const files = globSync(
+        [
+          "deploy/{kubernetes,prometheus}/*.yaml",
+          "examples/**/compose.yaml",
+          ".github/workflows/*.yml",
+        ],
+        { cwd: ROOT },
+      );
+      expect(files.length).toBeGreaterThanOrEqual(9);
+      const blocks = await writeBlocks("yaml");
+      expect(blocks.length).toBeGreaterThanOrEqual(5);
 
       const { code, stdout, stderr } = await run(
         process.execPath,
-        [join(TOOLS, "check-manifests.js"), ...files],
+        [join(TOOLS, "check-manifests.js"), ...files, ...blocks],
         { cwd: ROOT },
       );
 
@@ -164,26 +172,41 @@ describe("the manifests", () => {
   });
 });
 
-describe("the nginx configuration", () => {
+describe("the nginx configurations", () => {
   const nginx = needs("nginx");
 
-  test("is accepted by nginx", async () => {
+  test("of the deployment and of the docs are accepted by nginx", async () => {
     const { cert, key } = selfSigned();
-    await writeFile(join(folder, "fullchain.pem"), cert);
-    await writeFile(join(folder, "privkey.pem"), key);
-    const snippet = await readFile(join(ROOT, "deploy/nginx/convoke.conf"), "utf8");
-    const local = snippet
-      .replaceAll("/etc/letsencrypt/live/agents.example.com", folder)
-      // nginx before 1.25.1 does not know this line.
-      .replace("listen 443 ssl;\n  http2 on;", `listen 127.0.0.1:${await keptPort()} ssl http2;`);
-    await writeFile(
-      join(folder, "nginx.conf"),
-      `events {}\npid ${folder}/pid;\nhttp {\n${local}\n}\n`,
-    );
+    await writeFile(join(folder, "cert.pem"), cert);
+    await writeFile(join(folder, "key.pem"), key);
+    const files = [join(ROOT, "deploy/nginx/convoke.conf"), ...(await writeBlocks("nginx"))];
+    expect(files.length).toBeGreaterThanOrEqual(2);
 
-    const args = ["-t", "-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"];
-    const { stderr } = await run(nginx(), args, { cwd: folder });
+    for (const file of files) {
+      const local = (await readFile(file, "utf8"))
+        .replace(/ssl_certificate \S+;/, `ssl_certificate ${folder}/cert.pem;`)
+        .replace(/ssl_certificate_key \S+;/, `ssl_certificate_key ${folder}/key.pem;`)
+        // nginx before 1.25.1 does not know this line.
+        .replace("listen 443 ssl;\n  http2 on;", `listen 127.0.0.1:${await keptPort()} ssl http2;`);
+      const config = join(folder, "nginx.conf");
+      await writeFile(config, `events {}\npid ${folder}/pid;\nhttp {\n${local}\n}\n`);
 
-    expect(stderr).toContain("test is successful");
+      const args = ["-t", "-p", folder, "-c", config, "-e", "stderr"];
+      const { stderr } = await run(nginx(), args, { cwd: folder });
+
+      expect(stderr, file).toContain("test is successful");
+    }
   });
 });
+
+/** Writes the code blocks of the docs in one language to files, whose names say where they come from. */
+async function writeBlocks(language: string): Promise<readonly string[]> {
+  const blocks = PAGES.filter((page) => page.startsWith("docs/")).flatMap((page) =>
+    blocksOf(page, language).map((code, place) => ({
+      file: join(folder, `${page.replaceAll("/", "-")}-${place + 1}.${language}`),
+      code,
+    })),
+  );
+  await Promise.all(blocks.map(({ file, code }) => writeFile(file, code)));
+  return blocks.map(({ file }) => file);
+}

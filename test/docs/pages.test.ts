@@ -1,10 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readmeFor } from "../../docs/.vitepress/examples.ts";
+import { siteLink } from "../../docs/.vitepress/links.ts";
 import { GROUPS, type Group } from "../../docs/.vitepress/sidebar.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { PAGES, ROOT, anchorsOf, linksOf, readPage } from "./docs-pages.ts";
 import { errorPage } from "./error-page.ts";
+import { probePage } from "./probe-page.ts";
 
 test("every link between pages leads to a file, and to a heading in it", () => {
   const broken = PAGES.flatMap((page) =>
@@ -23,14 +26,37 @@ test("every page of the docs is in the sidebar of the site, once", () => {
   const listed = GROUPS.flatMap(pagesOf);
 
   const pages = PAGES.filter((page) => page.startsWith("docs/")).map((page) => page.slice(5));
-  expect(pages.filter((page) => page !== "README.md" && !listed.includes(page))).toEqual([]);
+  // A template, of which VitePress makes a page for each README of the examples.
+  const others = ["README.md", "examples/[name].md"];
+  expect(pages.filter((page) => !others.includes(page) && !listed.includes(page))).toEqual([]);
   expect(listed.filter((page, place) => listed.indexOf(page) !== place)).toEqual([]);
+});
+
+test("every README of an example is a page in the sidebar", () => {
+  const listed = GROUPS.flatMap(pagesOf).map((page) => `examples/${readmeFor(page)}`);
+
+  const readmes = PAGES.filter((page) => /^examples\/.*README\.md$/.test(page));
+  expect(readmes.filter((page) => !listed.includes(page))).toEqual([]);
+});
+
+test("a link to the README of an example leads to its page on the site", () => {
+  const link = siteLink("guide/mcp.md", "../../examples/mcp-tools/README.md#run-it");
+
+  expect(link).toBe("../examples/mcp-tools.md#run-it");
+  expect(siteLink("examples/bridge.md", "../../examples/README.md")).toBe("index.md");
+  expect(siteLink("guide/mcp.md", "../../examples/mcp-tools/agent.ts")).toBeUndefined();
 });
 
 test("the page about errors has what the table of errors has; npm run docs:errors writes it", () => {
   const page = readPage("docs/reference/errors.md");
 
   expect(unformatted(page)).toBe(unformatted(errorPage()));
+});
+
+test("the page about probes has all probes of the kit; npm run docs:probes writes it", () => {
+  const page = readPage("docs/check/probes.md");
+
+  expect(unformatted(page)).toBe(unformatted(probePage()));
 });
 
 test("every npm script that the docs name exists", () => {
@@ -45,15 +71,10 @@ test("every npm script that the docs name exists", () => {
 test("every setting that the docs name is in the table of settings", () => {
   const settings = variablesIn("docs/guide/settings.md");
 
-  const used = PAGES.filter((page) => page.startsWith("docs/")).flatMap(variablesIn);
+  // The proof has commands with variables of the tests.
+  const pages = PAGES.filter((page) => page.startsWith("docs/") && page !== "docs/proof.md");
+  const used = pages.flatMap(variablesIn);
   expect(used.filter((name) => !settings.includes(name))).toEqual([]);
-});
-
-test("every metric in the queries for monitoring is in the table of metrics", () => {
-  const metrics = metricsIn("docs/guide/operating.md");
-
-  const used = metricsIn("docs/operating/monitoring.md");
-  expect(used.filter((name) => !metrics.includes(name))).toEqual([]);
 });
 
 /** Scripts of the project that `convoke init` makes. */
@@ -61,12 +82,6 @@ const OF_A_PROJECT = ["dev", "typecheck"];
 
 function variablesIn(page: string): readonly string[] {
   return readPage(page).match(/\bCONVOKE_[A-Z_]*[A-Z]\b/g) ?? [];
-}
-
-/** Without the suffix that a histogram has in queries. */
-function metricsIn(page: string): readonly string[] {
-  const names = readPage(page).matchAll(/\b(convoke_[a-z_]+?)(?:_bucket)?\b/g);
-  return Array.from(names, ([, name = ""]) => name);
 }
 
 function pagesOf({ pages, groups = [] }: Group): readonly string[] {

@@ -48,6 +48,7 @@ export class Reader {
         return mayWrite;
       },
       end: () => ended.resolve(),
+      abort: () => ended.resolve(),
     });
     this.#drain = () => {
       mayWrite = true;

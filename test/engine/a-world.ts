@@ -97,6 +97,7 @@ function mortal(backend: Backend, life: { readonly isOver: boolean }): Backend {
     tasks: backend.tasks,
     pushes: backend.pushes,
     retention: backend.retention,
+    ...(backend.blobs && { blobs: backend.blobs }),
     commit: (step) => (life.isOver ? new Promise(() => undefined) : backend.commit(step)),
     read: (taskId, after, limit) => backend.read(taskId, after, limit),
     watch: (taskId, wake) => backend.watch(taskId, wake),

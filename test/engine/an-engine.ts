@@ -22,7 +22,7 @@ export function memoryLogger(): Logger & { readonly lines: string[] } {
 }
 
 export function anEngine(
-  agent: Agent,
+  agent: Agent | readonly Agent[],
   backend: Backend = createMemoryBackend(),
   options: Partial<EngineOptions> = {},
 ): Engine {

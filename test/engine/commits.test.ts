@@ -181,3 +181,46 @@ test("an agent does not begin with a message that is stored while the server sto
   expect(runs).toBe(0);
   expect(await backend.tasks.record(live.task.id)).toMatchObject({ state: "working" });
 });
+
+describe("chunks that come one per turn of the event loop", () => {
+  const COUNT = 600;
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+  async function stepsOf(waitsForCommits: boolean) {
+    const backend = wrapBackend(createMemoryBackend());
+    const agent = defineAgent({
+      name: "Steady",
+      description: "Says a word in every turn of the event loop.",
+      async *run({ durable }) {
+        for (let place = 0; place < COUNT; place++) {
+          yield `${place} `;
+          await nextTurn();
+          if (waitsForCommits) await durable();
+        }
+      },
+    });
+    const engine = anEngine(agent, backend);
+    const { live } = await tell(engine, "go");
+    await live.until(isSettled);
+    expect(textOf(live.task)).toBe(Array.from({ length: COUNT }, (_, n) => `${n} `).join(""));
+    engine.close();
+    return backend.steps.map(({ events }) => events);
+  }
+
+  test("share commits, except the first ones", async () => {
+    const steps = await stepsOf(false);
+
+    // The task; then chunk by chunk, until it is known that they keep coming.
+    expect(steps.slice(1, 3).map(({ length }) => length)).toEqual([1, 1]);
+    expect(steps.length).toBeLessThan(COUNT / 2);
+  });
+
+  test("are each committed at once if the agent waits for that", async () => {
+    const startedAt = performance.now();
+    const steps = await stepsOf(true);
+
+    expect(steps.length).toBeGreaterThan(COUNT);
+    // Gathering would take 2 ms for each.
+    expect(performance.now() - startedAt).toBeLessThan(2 * COUNT);
+  });
+});

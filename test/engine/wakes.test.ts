@@ -144,7 +144,8 @@ describe("a timer that expires", () => {
   verifies("R61", "after its question was answered changes nothing", async () => {
     const backend = wrapBackend(createMemoryBackend());
     const world = new World(async ({ ask }) => `${await ask("Who?")}, ${await ask("Where?")}`, {
-      inputTimeout: { ms: 300, onTimeout: "continue" },
+      // Long enough for the answer below to come first on a busy machine, too.
+      inputTimeout: { ms: 1500, onTimeout: "continue" },
       backend,
     });
     const { live } = await tell(world.engine, "go");
@@ -154,11 +155,12 @@ describe("a timer that expires", () => {
     // The answer is being written when the timer expires.
     backend.hold();
     const answered = tell(world.engine, "Ann", { taskId });
-    await sleep(400);
+    await sleep(1600);
     backend.release();
     await answered;
     await world.restart();
 
-    await expect.poll(async () => textOf(await world.task(taskId))).toBe("Ann, ");
+    const said = async (): Promise<string> => textOf(await world.task(taskId));
+    await expect.poll(said, { timeout: 10_000 }).toBe("Ann, ");
   });
 });

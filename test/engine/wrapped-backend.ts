@@ -30,6 +30,7 @@ export function wrapBackend(backend: Backend): WrappedBackend {
     steps,
     pushes: backend.pushes,
     retention: backend.retention,
+    ...(backend.blobs && { blobs: backend.blobs }),
     tasks: {
       get: (taskId) => tasks.get(taskId),
       record: (taskId) => tasks.record(taskId),

@@ -74,7 +74,7 @@ export class Caller {
 
   /** Sends the message and waits for the task to end or to ask. */
   send(): Promise<Task> {
-    return this.#call<Task>("message/send", { message: this.#message() });
+    return this.call<Task>("message/send", { message: this.#message() });
   }
 
   /** Sends the message or resumes its stream, and resolves with the state of the stream's last event. */
@@ -105,17 +105,17 @@ export class Caller {
    */
   answer(taskId: string, content: string | readonly A2APart[], name = "answer"): Promise<Task> {
     const message = { ...userMessage(`${this.messageId}-${name}`, content), taskId };
-    return this.#call<Task>("message/send", { message });
+    return this.call<Task>("message/send", { message });
   }
 
   /** The task as the server shows it. */
   get(taskId: string): Promise<Task> {
-    return this.#call<Task>("tasks/get", { id: taskId });
+    return this.call<Task>("tasks/get", { id: taskId });
   }
 
   /** Cancels the task. "Already canceled" is the response to a client that has to ask twice. */
   async cancel(taskId: string): Promise<void> {
-    await this.#call<Task>("tasks/cancel", { id: taskId }).catch((error: unknown) => {
+    await this.call<Task>("tasks/cancel", { id: taskId }).catch((error: unknown) => {
       if (error instanceof RefusedError && error.code === NOT_CANCELABLE) return;
       throw error;
     });
@@ -135,7 +135,8 @@ export class Caller {
     return userMessage(this.messageId, this.#text);
   }
 
-  #call<T>(method: string, params: object): Promise<T> {
+  /** Calls a method until there is a response. */
+  call<T>(method: string, params: object): Promise<T> {
     return this.#insist(async (url) => {
       const response = await this.#post(url, method, params);
       return resultOf<T>(await response.text());

@@ -21,6 +21,7 @@ export class CommitCounter {
       tasks: backend.tasks,
       pushes: backend.pushes,
       retention: backend.retention,
+      ...(backend.blobs && { blobs: backend.blobs }),
       read: (taskId, after, limit) => backend.read(taskId, after, limit),
       watch: (taskId, wake) => backend.watch(taskId, wake),
       close: () => backend.close(),

@@ -129,8 +129,9 @@ function request(text: string, options: SendOptions = {}): SendMessageRequest {
   });
 }
 
+/** Without events of a kind that the SDK does not know: it passes them on without a payload. */
 async function* watch(events: AsyncIterable<StreamResponse>): AsyncIterable<Seen> {
-  for await (const event of events) yield seenEvent(event);
+  for await (const event of events) if (event.payload !== undefined) yield seenEvent(event);
 }
 
 function seenEvent({ payload }: StreamResponse): Seen {

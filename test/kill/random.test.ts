@@ -39,11 +39,15 @@ async function send(server: ServedProcess, sent: Sent, index: number): Promise<T
  */
 async function check(server: ServedProcess, answered: readonly Sent[]): Promise<void> {
   const client = new WireClient(server, DIALECTS[0]!);
-  // A task that had written nothing yet begins again, so it may take a moment.
+  // A task that had written nothing yet begins again, so it may take a moment. It may also be listed
+  // only then, as working, so what follows looks at the list that had no open task.
   const isOpen = (state: TaskState) => !isTerminal(state) && state !== "input-required";
-  const open = async () => [...(await listAll(server))].filter(([, state]) => isOpen(state));
+  let listed: ReadonlyMap<string, TaskState> = new Map();
+  const open = async () => {
+    listed = await listAll(server);
+    return [...listed].filter(([, state]) => isOpen(state));
+  };
   await expect.poll(open, { timeout: 20_000 }).toEqual([]);
-  const listed = await listAll(server);
   for (const [id, state] of listed) {
     expect(lastOf(await readLog(server, id))).toMatchObject({ status: { state }, final: true });
   }

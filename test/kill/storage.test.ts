@@ -203,7 +203,9 @@ verifies(
          async *run({ text }) {
            yield "I heard " + text;
            if (text !== "end it") return;
-           while (!existsSync("now")) await sleep(20);
+           // The thread is started for what is not committed on the event loop, such as a long text.
+           yield "!".repeat(20_000);
+           while (storage === undefined || !existsSync("now")) await sleep(20);
            await storage.terminate();
          },
        });`,
@@ -264,7 +266,7 @@ describe("a database with a damaged page", () => {
 
     expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
     expect(stderr).toBe(
-      `The data folder ${data} has a damaged database (database disk image is malformed): stop the server, and restore tasks.db from a backup, or repair it with "sqlite3 tasks.db .recover | sqlite3 repaired.db".\n`,
+      `The data folder ${data} has a damaged database (SQLITE_CORRUPT: database disk image is malformed): stop the server, and restore tasks.db from a backup, or repair it with "sqlite3 tasks.db .recover | sqlite3 repaired.db".\n`,
     );
   });
 

@@ -264,6 +264,25 @@ describe("a plain message", () => {
     ]);
   });
 
+  test("is offered only the words that the agent accepts", async () => {
+    for (const acceptPlainText of [true, false]) {
+      const { guarded, ran } = aGuardedTool();
+      const model = scriptedModel([calls("delete", { path: "a" }), "ok"]);
+      const world = new LoopWorld(
+        { model, tools: [guarded], approvals: { acceptPlainText } },
+        { extensions: NOTHING_ACTIVE },
+      );
+      const asked = await world.ask("go");
+      const text = statusText(asked);
+
+      expect(text.includes('"approve"')).toBe(acceptPlainText);
+      expect(text).toContain('"reject"');
+      await world.ask("reject", { taskId: asked.id });
+      expect(ran).toEqual([]);
+      expect(resultsTold(model.requests)).toEqual(["Not run: the user rejected it."]);
+    }
+  });
+
   test("decides with text or not as the agent configures it", async () => {
     for (const acceptPlainText of [true, false]) {
       const { guarded, ran } = aGuardedTool();

@@ -78,7 +78,7 @@ describe("the tools of MCP servers", () => {
         mcpServers: {
           chosen: { ...ours("odd-server"), allow: ["plain", "nonsense"] },
           nothing: { ...ours("odd-server"), allow: [] },
-          rest: { ...ours("helpful-server"), deny: ["write", "environment", "deploy"] },
+          rest: { ...ours("helpful-server"), deny: ["write", "environment", "client", "deploy"] },
         },
       });
       const left = ["sleep", "meta", "fail", "big", "grow", "greet"].map((name) => `rest__${name}`);

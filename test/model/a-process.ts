@@ -99,12 +99,19 @@ export class Process implements Traces {
   async quiet(): Promise<void> {
     let seen = -1;
     for (let turns = 0; turns < QUIET_TURNS && !this.isOver; turns++) {
-      if (this.#underWay > 0 || seen !== this.#stirs) turns = 0;
+      if (this.#underWay > 0 || seen !== this.#stirs || this.#isWriting()) turns = 0;
       seen = this.#stirs;
       await aTurn();
     }
     // Writes in flight still reach the disk, although no process receives the result.
     while (this.#underWay > 0) await aTurn();
+  }
+
+  /** Whether output is being gathered for a commit. */
+  #isWriting(): boolean {
+    return Array.from(this.engine.tasks.values()).some(
+      ({ writer }) => writer.settled !== undefined,
+    );
   }
 
   stir(): void {

@@ -14,6 +14,8 @@ interface ModelTask {
   readonly contextId: string;
   readonly createdAt: number;
   readonly log: string[];
+  /** The epoch in which each event was written. */
+  readonly epochs: number[];
   epoch: number;
   state: TaskState;
   statusAt: number;
@@ -33,6 +35,11 @@ function wasWritten({ log, epoch }: ModelTask, step: CommitStep): boolean {
   return events.length === written.length && events.every((event, n) => event === written[n]);
 }
 
+/** Whether all events at the place of the step were written in its epoch. */
+function isOwn({ epochs }: ModelTask, { after, events, epoch }: CommitStep): boolean {
+  return events.every((_, n) => epochs[after!.head + n] === epoch);
+}
+
 function isAtEnd({ log, epoch }: ModelTask, step: CommitStep): boolean {
   const { after, events } = step;
   if (after === undefined) return true;
@@ -45,11 +52,17 @@ export class BackendModel {
   readonly tasks = new Map<string, ModelTask>();
   readonly #messages = new Map<string, { readonly taskId: string; readonly digest: string }>();
   readonly #followers: { readonly taskId: string; readonly heads: Seq[] }[] = [];
+  readonly #isShared: boolean;
+
+  /** @param isShared whether the same events may be those of another process */
+  constructor(isShared: boolean) {
+    this.#isShared = isShared;
+  }
 
   /** "misuse" if the backend rejects. */
   commit(step: CommitStep): CommitResult | "misuse" {
     const task = this.tasks.get(step.taskId);
-    if (task !== undefined && wasWritten(task, step)) {
+    if (task !== undefined && wasWritten(task, step) && (!this.#isShared || isOwn(task, step))) {
       return { kind: "committed", head: step.after!.head + step.events.length };
     }
     const owner = step.create?.owner ?? task?.owner;
@@ -89,7 +102,7 @@ export class BackendModel {
   record(taskId: string): StoredTask | undefined {
     const task = this.tasks.get(taskId);
     if (task === undefined) return undefined;
-    const { log, snapshot, wakeAt, ...facts } = task;
+    const { log, epochs: _, snapshot, wakeAt, ...facts } = task;
     return {
       taskId,
       agent: "model",
@@ -112,16 +125,17 @@ export class BackendModel {
 
   #apply(step: CommitStep, owner: string): void {
     const { taskId, create, epoch, state, statusAt, listed, message, snapshot, wakeAt } = step;
-    const log: string[] = [];
     const task = this.tasks.get(taskId) ?? {
       owner,
       contextId: create!.contextId,
       createdAt: create!.createdAt,
-      log,
+      log: new Array<string>(),
+      epochs: new Array<number>(),
       snapshot: undefined,
       wakeAt: undefined,
     };
     task.log.push(...step.events);
+    task.epochs.push(...step.events.map(() => epoch));
     const isNewer = snapshot !== undefined && snapshot.seq > (task.snapshot?.seq ?? 0);
     const wish = wakeAt === undefined ? task.wakeAt : (wakeAt ?? undefined);
     this.tasks.set(taskId, {

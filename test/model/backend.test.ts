@@ -14,11 +14,12 @@ const TASKS = ["t0", "t1", "t2", "t3"];
 class Trial {
   readonly #disk: Disk;
   readonly #name: string;
-  readonly #model = new BackendModel();
+  readonly #model: BackendModel;
   #heard: { readonly heads: readonly Seq[]; readonly expected: readonly Seq[] }[] = [];
 
   constructor(disk: Disk, name: string) {
     this.#disk = disk;
+    this.#model = new BackendModel(disk.isShared === true);
     this.#name = name;
   }
 

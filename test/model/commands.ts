@@ -42,6 +42,7 @@ export type Batch = readonly { readonly command: Command; readonly delay: number
 export interface Setting {
   readonly takesMessages: boolean;
   readonly restart: boolean;
+  readonly sideEffects: boolean;
   readonly inputTimeout: "continue" | "fail" | undefined;
   readonly timeoutHours: number | undefined;
   readonly maxParkedRuns: number | undefined;
@@ -119,6 +120,7 @@ export const plans: fc.Arbitrary<readonly Batch[]> = fc.array(batches, {
 export const settings: fc.Arbitrary<Setting> = fc.record({
   takesMessages: fc.boolean(),
   restart: fc.boolean(),
+  sideEffects: fc.boolean(),
   inputTimeout: fc.constantFrom<Setting["inputTimeout"]>(undefined, "continue", "fail"),
   timeoutHours: fc.constantFrom(undefined, undefined, 5),
   maxParkedRuns: fc.constantFrom(undefined, 0, 1),

@@ -114,13 +114,14 @@ export class Story {
   }
 
   #start(): Process {
-    const { takesMessages, restart, inputTimeout, timeoutHours } = this.#setting;
+    const { takesMessages, restart, sideEffects, inputTimeout, timeoutHours } = this.#setting;
     return new Process({
       disk: this.#disk,
       now: () => this.#now,
       definition: {
         takesMessages,
         restart,
+        sideEffects,
         ...(inputTimeout && { inputTimeout: { ms: HOUR_MS, onTimeout: inputTimeout } }),
         ...(timeoutHours !== undefined && { timeoutMs: timeoutHours * HOUR_MS }),
       },

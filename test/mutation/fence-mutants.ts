@@ -35,7 +35,7 @@ export const FENCE_MUTANTS: readonly (readonly Mutant[])[] = [
   [inSql("MIGRATIONS", ",\n    PRIMARY KEY (task, first)", "")],
   // A step does not say what it follows, or nobody compares it.
   [
-    ...inFunction("engine", "TaskWriter.#commit", [value("after"), "undefined"]),
+    ...inFunction("engine", "TaskWriter.#prepare", [value("after"), "undefined"]),
     ...inFunction("engine", "isExpected", [returned("isSameEpoch"), "true"]),
   ],
   // The predecessor of a segment is not looked up.
@@ -44,7 +44,7 @@ export const FENCE_MUTANTS: readonly (readonly Mutant[])[] = [
   [inSql("CLAIM", "epoch = t.epoch + 1", "epoch = t.epoch")],
   // A mailbox entry is not removed with the event that it becomes.
   [
-    inSql("TOGETHER", "b.task = done.n AND b.id", "false AND b.id"),
+    inSql("HANDLED_ENTRIES", "b.task = done.n AND b.id", "false AND b.id"),
     ...inFunction("engine", "joins", [operand("mailbox"), "true"]),
   ],
   // Processes hear of each other by hints only.
@@ -58,8 +58,7 @@ export const FENCE_MUTANTS: readonly (readonly Mutant[])[] = [
   // A process does not notice that it has lost a task, or that it has got one.
   [
     ...inFunction("engine", "TaskWriter.catchUp", [value("this.#epoch"), "epoch"]),
-    ...inFunction("engine", "SharedTasks.abandoned", [call("add"), "undefined"]),
-    ...inFunction("engine", "takeOverClaimed", [operand("isQueued"), "false"]),
+    ...inFunction("engine", "SharedTasks.#claimAll", [call("#lookForStrays"), "[]"]),
     ...inFunction("backends/postgres", "ReadFacts.#readEvents", [
       argument("filter", 0),
       "() => true",

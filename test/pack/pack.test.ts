@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { textOf } from "@convoke/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { blocksOf } from "../docs/docs-pages.ts";
 import { verifies } from "../verifies.ts";
 import { initProject, installProject, shareModules, streamFrom } from "./new-project.ts";
 import { installInto, npm } from "./npm.ts";
@@ -256,6 +257,27 @@ if (IS_WHOLE)
         expect(text).toContain(answer);
         expect(chunks).toBeGreaterThan(1);
         await checkProject(project);
+      },
+      WITHIN_MS,
+    );
+
+    test(
+      "becomes an agent of its own by the files of the quick start",
+      async () => {
+        const project = join(folder, "own");
+        const begin = performance.now();
+        await initProject({ convoke: convoke(), folder: project, template: "tools" });
+        await installProject(project, tarballs);
+        const [agent = "", ownTest = ""] = blocksOf("docs/quick-start.md", "ts");
+        await writeFile(join(project, "agent.ts"), agent);
+        await writeFile(join(project, "agent.test.ts"), ownTest);
+
+        await checkProject(project);
+        const { text } = await streamFrom(project, "send_invoice(customer=Ann, euros=20)");
+
+        const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+        process.stdout.write(`from convoke init to an own agent with a test: ${seconds} s\n`);
+        expect(text).toContain("Ann gets an invoice for 20 euros.");
       },
       WITHIN_MS,
     );

@@ -117,7 +117,7 @@ export function describePackages({ app, folder, tarballs }: PackedPackages): voi
 
     test("install as many packages and megabytes as the READMEs say, and run no script", async () => {
       const { packages, megabytes, scripts } = await installationIn(app());
-      process.stdout.write(`an installation has ${packages} packages, ${megabytes} MB\n`);
+      process.stdout.write(`an installation: ${packages} packages, ${megabytes} MB\n`);
 
       expect(scripts).toEqual([]);
       for (const readme of ["README.md", "apps/convoke/README.md"]) {

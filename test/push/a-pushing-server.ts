@@ -15,6 +15,8 @@ const QUICK: PushOptions = {
 
 export interface PushingServer extends Server {
   readonly backend: Backend;
+  /** What was logged. */
+  readonly log: readonly string[];
 }
 
 /** Serves an agent that pushes. It is stopped when the test ends. */
@@ -23,16 +25,17 @@ export async function aPushingServer(
   push: PushOptions = {},
   backend: Backend = createMemoryBackend(),
 ): Promise<PushingServer> {
+  const logger = memoryLogger();
   const server = await serve(agent, {
     port: 0,
     host: "127.0.0.1",
-    logger: memoryLogger(),
+    logger,
     openBackend: async () => backend,
     push: { ...QUICK, ...push },
     idempotency: "always",
   });
   onTestFinished(() => server.close());
-  return Object.assign(server, { backend });
+  return Object.assign(server, { backend, log: logger.lines });
 }
 
 /** An agent that emits three statuses and one artifact in three chunks. */

@@ -63,7 +63,7 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
     "not a url",
   ]) {
     verifies(
-      "sdk-p6",
+      ["sdk-p6", "v1-S43"],
       `that would reach ${target} is rejected, and nothing is delivered`,
       async () => {
         const { url } = await aPushingServer(waiting, { allow: [] });
@@ -79,6 +79,25 @@ describe.each(PUSH_DIALECTS)("a push config in $version", (dialect) => {
       },
     );
   }
+
+  verifies(
+    "v1-S43",
+    "that is not encrypted is accepted with a warning to the operator",
+    async () => {
+      const { url, log } = await aPushingServer(waiting);
+      const taskId = taskIdOf(await dialect.send(url, { url: HOOK }));
+      const warnings = (): readonly string[] =>
+        log.filter((line) => line.includes("without encryption"));
+      expect(warnings()).toEqual([]);
+
+      const set = await dialect.set(url, taskId, { url: "http://hooks.example.com/?key=secret" });
+
+      expect(set.error).toBeUndefined();
+      expect(warnings()).toHaveLength(1);
+      expect(warnings()[0]).toContain("hooks.example.com");
+      expect(log.join()).not.toContain("secret");
+    },
+  );
 
   test("beyond the limit per task is rejected with the fix", async () => {
     const { url } = await aPushingServer(waiting, { maxConfigsPerTask: 2 });

@@ -45,6 +45,17 @@ describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (d
     },
   );
 
+  verifies("G12", "receives the same of a task that is stored in one step", async () => {
+    const webhook = await Webhook.start();
+    const server = await aPushingServer(aChattyAgent({ sideEffects: false }));
+
+    await dialect.send(server.url, { url: webhook.url });
+    await webhook.hasReceived(TOLD);
+
+    expect(summary(webhook.bodies[0])).toMatch(/working$/i);
+    expect(summary(webhook.bodies.at(-1))).toMatch(/completed/i);
+  });
+
   verifies(["G12", "sdk-p3"], "receives the cancellation once, and nothing after it", async () => {
     const webhook = await Webhook.start();
     const endless = async function* ({ signal }: { readonly signal: AbortSignal }) {
@@ -133,23 +144,27 @@ describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (d
     expect(webhook.arrivals.at(-1)?.body.toLowerCase()).toContain("completed");
   });
 
-  test("can be verified by the receiver, which processes each notification once", async () => {
-    const webhook = await Webhook.start();
-    const server = await aPushingServer(aChattyAgent(), { secret: "shared" });
-    const receiver = createPushReceiver({ secret: "shared", token: "t" });
-    let lost = 0;
-    // Every first response is lost, so everything is sent twice.
-    webhook.manner = (request, response) =>
-      lost++ % 2 === 0 ? losesItsAnswer(request, response) : accepts(request, response);
+  verifies(
+    "v1-S43",
+    "can be verified by the receiver, which processes each notification once",
+    async () => {
+      const webhook = await Webhook.start();
+      const server = await aPushingServer(aChattyAgent(), { secret: "shared" });
+      const receiver = createPushReceiver({ secret: "shared", token: "t" });
+      let lost = 0;
+      // Every first response is lost, so everything is sent twice.
+      webhook.manner = (request, response) =>
+        lost++ % 2 === 0 ? losesItsAnswer(request, response) : accepts(request, response);
 
-    await dialect.send(server.url, { url: webhook.url, token: "t" });
-    await webhook.hasReceived(TOLD);
-    await expect.poll(() => webhook.arrivals.length).toBe(2 * TOLD);
-    const received = [];
-    for (const arrival of webhook.arrivals) received.push((await receiver.receive(arrival)).kind);
+      await dialect.send(server.url, { url: webhook.url, token: "t" });
+      await webhook.hasReceived(TOLD);
+      await expect.poll(() => webhook.arrivals.length).toBe(2 * TOLD);
+      const received = [];
+      for (const arrival of webhook.arrivals) received.push((await receiver.receive(arrival)).kind);
 
-    expect(received).toEqual(Array.from({ length: TOLD }, () => ["event", "repeated"]).flat());
-  });
+      expect(received).toEqual(Array.from({ length: TOLD }, () => ["event", "repeated"]).flat());
+    },
+  );
 });
 
 describe("a receiver that", () => {

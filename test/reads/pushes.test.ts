@@ -36,7 +36,7 @@ const list = (token: string, query: string): Promise<Pushes> =>
 const post = (token: string, path: string, body: object) =>
   server.change(token, "POST", path, body);
 
-/** A waiting task with a push config, which is told only what happens later. */
+/** A waiting task with a push config, which receives only later events. */
 async function aPushedTask(token: string, id: string, url: string) {
   const task = await server.start(token);
   const params = { taskId: task.id, pushNotificationConfig: { id, url } };

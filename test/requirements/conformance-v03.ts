@@ -160,7 +160,7 @@ export const CONFORMANCE_V03: RequirementGroup = {
         "propagated.",
       source: "A2A 0.3 §10.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v03-S20",

@@ -365,7 +365,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "are kept safe, and a notification has a timestamp.",
       source: "A2A 1.0 §13.2",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S44",
@@ -506,7 +506,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "message do not apply to the next.",
       source: "A2A 1.0 §7.6.4",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S61",
@@ -522,7 +522,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
       text: "Production deployments use a current version of TLS.",
       source: "A2A 1.0 §7.1, §13.4",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S63",
@@ -531,7 +531,7 @@ export const CONFORMANCE_V1: RequirementGroup = {
         "personal data, and content and file URLs are not trusted.",
       source: "A2A 1.0 §13.4, §14.1",
       milestone: "guard",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "v1-S64",

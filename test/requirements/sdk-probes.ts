@@ -48,7 +48,7 @@ export const SDK_PROBES: RequirementGroup = {
         "subscription or a cancel sent to another replica reaches the run on its replica.",
       source: SOURCE,
       milestone: "scale",
-      status: "planned",
+      status: "proven",
     },
     {
       id: "sdk-p6",

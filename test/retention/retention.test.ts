@@ -1,20 +1,23 @@
 import { defineAgent } from "convoke";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
-import { userMessage } from "@convoke/protocol";
+import { randomUUID } from "node:crypto";
+import { type Agent, userMessage } from "@convoke/protocol";
 import {
   type StoredEvent,
   type Backend,
   type Engine,
+  type PruneQuery,
   Retention,
   type RetentionOptions,
+  acceptMessage,
   isSettled,
   listTasks,
   sendMessage,
   sendStreamingMessage,
   subscribeToTask,
 } from "@convoke/engine";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Reader } from "../engine/a-reader.ts";
 import { CALLER, anEngine, memoryLogger, tell } from "../engine/an-engine.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
@@ -60,6 +63,94 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
     for (let count = 0; count < 20; count++) ended.push(await begin(engine, "go"));
 
     await expect.poll(async () => (await known(engine, ended)).length).toBeLessThanOrEqual(7);
+  });
+
+  test("the tasks of an owner with an age of its own are pruned at that age, and at no other time", async () => {
+    const owners = { ann: { maxAgeMs: DAY_MS }, eve: { maxAgeMs: 9 * DAY_MS } };
+    const options = { maxAgeMs: 3 * DAY_MS, maxTasks: 1, owners };
+    const { engine, retention, later } = await aWorld(open, options);
+    const names = ["ann", "bob", "bob", "eve"];
+    const ids: string[] = [];
+    for (const owner of names) {
+      const message = userMessage(randomUUID(), "go");
+      const { live } = await acceptMessage(engine, { message, caller: { owner } });
+      await live.until(isSettled);
+      ids.push(live.task.id);
+    }
+    const left = async () => {
+      await retention.run();
+      const records = await Promise.all(ids.map((id) => engine.backend.tasks.record(id)));
+      return records.flatMap((record) => record?.owner ?? []);
+    };
+
+    expect(await left()).toEqual(["ann", "eve"]);
+    later(2 * DAY_MS);
+    expect(await left()).toEqual(["eve"]);
+    later(5 * DAY_MS);
+    expect(await left()).toEqual(["eve"]);
+    later(5 * DAY_MS);
+    expect(await left()).toEqual([]);
+  });
+
+  test("the tasks of an agent with an age of its own are pruned at that age, except those of owners with one", async () => {
+    const agents = { poet: { maxAgeMs: 9 * DAY_MS } };
+    const owners = { eve: { maxAgeMs: DAY_MS } };
+    const options = { maxAgeMs: 3 * DAY_MS, maxTasks: 1, owners, agents };
+    const poet = defineAgent({ id: "poet", name: "Poet", description: "Writes.", run: () => "A" });
+    const { engine, retention, later } = await aWorld(open, options, [agent, poet]);
+    const ids: string[] = [];
+    for (const [name, owner] of [
+      ["poet", "ann"],
+      ["poet", "eve"],
+      ["other", "ann"],
+      ["other", "bob"],
+    ] as const) {
+      const message = userMessage(randomUUID(), "go");
+      const served = [...engine.agents].find(({ id }) => (id === "poet") === (name === "poet"))!;
+      const { live } = await acceptMessage(engine, { message, caller: { owner }, agent: served });
+      await live.until(isSettled);
+      ids.push(live.task.id);
+    }
+    const left = async () => {
+      await retention.run();
+      const records = await Promise.all(ids.map((id) => engine.backend.tasks.record(id)));
+      return records.flatMap((record, place) => (record === undefined ? [] : [place]));
+    };
+
+    expect(await left()).toEqual([0, 1, 3]);
+    later(2 * DAY_MS);
+    expect(await left()).toEqual([0, 3]);
+    later(5 * DAY_MS);
+    expect(await left()).toEqual([0]);
+    later(5 * DAY_MS);
+    expect(await left()).toEqual([]);
+  });
+
+  test("tasks that are kept longer are looked at once an hour, and others go in time", async () => {
+    const agents = { short: { maxAgeMs: 9 * DAY_MS } };
+    const other = defineAgent({ id: "other", name: "Other", description: "A", run: () => "A" });
+    const { engine, retention, later } = await aWorld(open, { agents, maxAgeMs: DAY_MS }, [
+      agent,
+      other,
+    ]);
+    const kept = await begin(engine, "go");
+    later(2 * DAY_MS);
+    await retention.run();
+    const prune = vi.spyOn(engine.backend.retention, "prune");
+    const message = userMessage(randomUUID(), "go");
+    const served = [...engine.agents][1];
+    const { live } = await acceptMessage(engine, { message, caller: CALLER, agent: served });
+    await live.until(isSettled);
+    const endedBefore = engine.now() - DAY_MS;
+
+    await retention.run();
+    const [[query]] = prune.mock.calls as [[PruneQuery]];
+    later(2 * DAY_MS);
+    await retention.run();
+
+    expect(query).toMatchObject({ exceptAgents: ["short"] });
+    expect(query.endedFrom).toBeLessThanOrEqual(endedBefore);
+    expect(await known(engine, [kept, live.task.id])).toEqual([kept]);
   });
 
   test("tasks are pruned when they are old", async () => {
@@ -203,10 +294,31 @@ describe.each(BACKENDS)("in %s", (_name, open) => {
   });
 });
 
-async function aWorld(open: () => Promise<Backend>, options: Partial<RetentionOptions>) {
+test.each([
+  [{ maxAgeMs: -1 }, "retention.maxAgeMs must be a number, 0 or more, not -1"],
+  [{ perCycle: 0 }, "retention.perCycle must be a number, 1 or more, not 0"],
+  [
+    { owners: { ann: { maxAgeMs: NaN } } },
+    'retention.owners["ann"].maxAgeMs must be a number, 0 or more, not NaN',
+  ],
+  [
+    { agents: { poet: { maxAgeMs: -1 } } },
+    'retention.agents["poet"].maxAgeMs must be a number, 0 or more, not -1',
+  ],
+])("an option that is not possible is rejected with its name: %j", (options, problem) => {
+  const engine = anEngine(agent);
+  onTestFinished(() => engine.close());
+  expect(() => new Retention(engine, memoryLogger(), options)).toThrow(problem);
+});
+
+async function aWorld(
+  open: () => Promise<Backend>,
+  options: Partial<RetentionOptions>,
+  agents: Agent | readonly Agent[] = agent,
+) {
   let ahead = 0;
   const backend = await open();
-  const engine = anEngine(agent, backend, { now: () => Date.now() + ahead });
+  const engine = anEngine(agents, backend, { now: () => Date.now() + ahead });
   const retention = new Retention(engine, memoryLogger(), options);
   onTestFinished(async () => {
     engine.close();

@@ -1,6 +1,7 @@
 import { AgentLoop, defineAgent, tool } from "@convoke/runtime";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { aGuardedTool } from "../approvals/a-guarded-tool.ts";
 import { answerTo, openApprovals } from "../loop/approval-parts.ts";
@@ -109,7 +110,7 @@ describe("an agent in the same process, called by a served one", () => {
     expect(toldIn(done)).toMatchObject([{ isError: false, output: { agent: "deleter" } }]);
   });
 
-  test("starts as soon as its storage is available, without a restart", async () => {
+  test("starts as soon as its storage is available, and a call waits for it", async () => {
     const boss = new Hop(
       "boss",
       () => ({
@@ -127,11 +128,32 @@ describe("an agent in the same process, called by a served one", () => {
     const log = () => boss.logger.lines.join("\n");
     await expect.poll(log, { timeout: 20_000 }).toContain("cannot be started yet");
 
+    const sent = (await boss.client()).send("go");
+    // Longer than a call waits for an agent elsewhere.
+    await sleep(6000);
     rmSync(obstacle);
-    const { task } = await (await boss.client()).send("go");
 
+    const { task } = await sent;
     expect(toldIn(task!)).toMatchObject([{ isError: false, output: { agent: "echo" } }]);
-  });
+  }, 60_000);
+});
+
+test("a call of an agent that cannot be started fails without the operator's reason", async () => {
+  const echo = defineAgent({ name: "echo", description: "Echoes.", run: ({ text }) => text });
+  const boss = new Hop(
+    "boss",
+    () => ({
+      model: callsOnce(calls("echo", { message: "hello" })),
+      subAgents: { echo: { agent: echo, retryForMs: 0 } },
+    }),
+    { onDisk: true },
+  );
+  writeFileSync(join(boss.folder!, "agents"), "");
+  await boss.start();
+
+  const { task } = await (await boss.client()).send("go");
+
+  expect(JSON.stringify(toldIn(task!))).toContain("echo failed: it cannot be started now");
 });
 
 describe("an invalid definition", () => {

@@ -29,7 +29,7 @@ export async function ended(hop: Hop, taskId: string): Promise<Task> {
   const remote = await hop.client();
   await expect
     .poll(async () => isTerminal((await remote.get(taskId)).status.state), {
-      timeout: 10_000,
+      timeout: 25_000,
       interval: 20,
     })
     .toBe(true);

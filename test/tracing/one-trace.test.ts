@@ -193,27 +193,31 @@ test("chunks of artifacts are events as well, if the option says so", async () =
   expect(appended.length).toBeGreaterThan(0);
 });
 
-verifies("R123", "a push delivery is a span, and its request carries the trace", async () => {
-  const webhook = await Webhook.start();
-  const agent = await served(
-    defineAgent({ name: "Pusher", description: "Ends at once.", run: () => "done" }),
-    { push: { allow: ["127.0.0.1"] } },
-  );
+verifies(
+  ["R123", "v03-S19"],
+  "a push delivery is a span, and its request carries the trace",
+  async () => {
+    const webhook = await Webhook.start();
+    const agent = await served(
+      defineAgent({ name: "Pusher", description: "Ends at once.", run: () => "done" }),
+      { push: { allow: ["127.0.0.1"] } },
+    );
 
-  const traceId = await traced.asCaller("ask", async (trace) => {
-    await agent.send("go", { trace, pushConfig: { url: `${webhook.url}?key=hook-secret` } });
-    return trace.traceId;
-  });
-  const spans = await traced.spans(traceId, ["push artifact-update", "task Pusher"]);
+    const traceId = await traced.asCaller("ask", async (trace) => {
+      await agent.send("go", { trace, pushConfig: { url: `${webhook.url}?key=hook-secret` } });
+      return trace.traceId;
+    });
+    const spans = await traced.spans(traceId, ["push artifact-update", "task Pusher"]);
 
-  const push = named(spans, "push artifact-update");
-  expect(push).toMatchObject({ kind: "client", parentSpanId: named(spans, "POST /").spanId });
-  const sent = webhook.arrivals.map(({ headers }) =>
-    parseTraceHeaders(String(headers["traceparent"])),
-  );
-  expect(sent).toContainEqual({ traceId, spanId: push.spanId });
-  expect(traced.receiver.text).not.toContain("hook-secret");
-});
+    const push = named(spans, "push artifact-update");
+    expect(push).toMatchObject({ kind: "client", parentSpanId: named(spans, "POST /").spanId });
+    const sent = webhook.arrivals.map(({ headers }) =>
+      parseTraceHeaders(String(headers["traceparent"])),
+    );
+    expect(sent).toContainEqual({ traceId, spanId: push.spanId });
+    expect(traced.receiver.text).not.toContain("hook-secret");
+  },
+);
 
 verifies(
   ["R121", "R123"],

@@ -91,7 +91,7 @@ describe("a server with a token", () => {
     },
   );
 
-  test("never writes a token to its log", async () => {
+  verifies("v1-S63", "never writes a token to its log", async () => {
     const client = new WireClient(server, DIALECTS[0] as (typeof DIALECTS)[number], RIGHT);
     await client.send("fail");
     await (
@@ -107,6 +107,25 @@ describe("a server with a token", () => {
     expect(log).not.toContain("canary");
     expect(log.toLowerCase()).not.toContain("bearer");
     expect(log.toLowerCase()).not.toContain("authorization");
+  });
+});
+
+describe("the log", () => {
+  const server = useServer(undefined, { token: TOKEN });
+
+  verifies("v1-S63", "has nothing of what callers and agents say", async () => {
+    const said = "ann.canary@example.com";
+    for (const dialect of DIALECTS) {
+      const client = new WireClient(server, dialect, RIGHT);
+      await client.send(`hello ${said}`, { message: { contextId: "c1" } });
+      await (
+        await client.stream(`slow 3 ${said}`)
+      ).all;
+      await client.send(said, { message: { parts: [{ canary: said }] } });
+    }
+
+    expect(server.log.join("")).toContain('"status":200');
+    expect(server.log.join("")).not.toContain("canary");
   });
 });
 

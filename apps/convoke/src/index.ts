@@ -27,6 +27,7 @@ export {
 export {
   type Agent,
   type AgentEvent,
+  type ErasureScope,
   type Message,
   type Task,
   type TaskState,
@@ -94,7 +95,12 @@ export {
   mount,
   serve,
 } from "./host/serve-agent.ts";
-export type { Replica } from "@convoke/engine";
+export type { BlobStore, FileOptions, Replica } from "@convoke/engine";
+export {
+  type S3BlobStoreOptions,
+  createFolderBlobStore,
+  createS3BlobStore,
+} from "@convoke/backends/files";
 export type {
   Mounted,
   RegistryOptions,

@@ -12,6 +12,7 @@ export type {
   StreamOptions,
   SubscribeOptions,
 } from "./agent/remote-agent.ts";
+export type { ReadFileOptions } from "./agent/read-file.ts";
 export type { Binding } from "@convoke/protocol";
 export type { BindingName } from "./cards/choose-interface.ts";
 export type { AgentNotice, LegacyForm } from "./connection/interface-calls.ts";

@@ -1,22 +1,7 @@
+import type { ConsoleFile, ConsoleFiles } from "@convoke/server";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-
-/** A file of the console, also compressed if that makes it smaller. */
-export interface ConsoleFile {
-  readonly type: string;
-  readonly body: Uint8Array;
-  readonly gzip?: Uint8Array;
-  readonly brotli?: Uint8Array;
-}
-
-/** The files of the console. They contain no data, so everyone may read them. */
-export interface ConsoleFiles {
-  /** The page, for a server that is mounted at a path such as "/agent"; empty for the root. */
-  page(basePath: string): Promise<ConsoleFile>;
-  /** A file that the page loads, such as "main-1a2b3c4d.js". */
-  asset(name: string): Promise<ConsoleFile | undefined>;
-}
 
 /** Stands in the page for the path that the server is mounted at. */
 const BASE_PATH = "%BASE_PATH%";

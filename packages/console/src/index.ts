@@ -1,1 +1,1 @@
-export { type ConsoleFile, type ConsoleFiles, openConsoleFiles } from "./console-files.ts";
+export { openConsoleFiles } from "./console-files.ts";

@@ -7,7 +7,7 @@ import {
   type OpenHttp2Options,
   effectiveMethod,
 } from "./http/http-client.ts";
-import { checkUrl } from "./policy/check-url.ts";
+import { checkUrl, createUrlCheck } from "./policy/check-url.ts";
 import { createDestinationRule } from "./policy/destination-rule.ts";
 import { exchange } from "./connections/exchange.ts";
 import { Http2Sessions } from "./connections/http2-sessions.ts";
@@ -90,6 +90,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
  */
 export function createEgress(options: EgressOptions = {}): Egress {
   const mayReach = createDestinationRule(options.allow ?? [], options.trusted);
+  const checkedUrl = createUrlCheck(mayReach);
   const connections = new KeptConnections();
   const way = {
     connections,
@@ -100,7 +101,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
   const sessions = new Http2Sessions(way);
 
   async function sendOne(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
-    const url = checkUrl(call.url, mayReach);
+    const url = checkedUrl(call.url);
     const { headers = {}, body, signal } = call;
     checkHeaders(headers);
     signal?.throwIfAborted();

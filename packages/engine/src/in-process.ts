@@ -88,6 +88,7 @@ export function createInProcessConnection(
         ),
       ),
       lastEventId,
+      files: { isLocal: true },
     };
   };
   return {

@@ -22,7 +22,7 @@ export { streamDisconnected } from "./lifecycle/disconnect.ts";
 export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts";
 export { pauseTask, resumePausedTask } from "./lifecycle/recover.ts";
 export { type OtherAgentTasks, type RecoveryReport, recover } from "./lifecycle/recover.ts";
-export { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
+export { MEMORY_RETENTION, Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 export { MetricsHistory, type MetricsSample } from "./metrics/metrics-history.ts";
 export { MetricsRegistry } from "./metrics/metrics-registry.ts";
 export { collectProcessMetrics } from "./metrics/process-metrics.ts";
@@ -41,6 +41,25 @@ export {
   newErrorId,
 } from "./logging/logger.ts";
 
+// Large files
+export type {
+  NewBlob,
+  BlobAddress,
+  BlobContent,
+  BlobStore,
+  ByteRange,
+  TaskBlobs,
+} from "./log/blob-store.ts";
+export { BlobStoreError, checkedContent } from "./log/blob-store.ts";
+export { FILES_PATH, FileLinks, type LinkedFile } from "./files/file-links.ts";
+export {
+  DEFAULT_LINK_MS,
+  type FileOptions,
+  type FileView,
+  type LinkOptions,
+  TaskFiles,
+} from "./files/task-files.ts";
+
 // Operations, and how their events are read
 export type { Call } from "./operations/call.ts";
 export type { View } from "./operations/caller-view.ts";
@@ -57,6 +76,7 @@ export { type TaskSummary, listTaskSummaries, readTask } from "./operations/task
 export {
   type LogPage,
   type LogPageRequest,
+  type LogStorage,
   type LogView,
   type LoggedEvent,
   findTaskRecord,
@@ -71,6 +91,17 @@ export {
   listPushConfigs,
   requirePush,
 } from "./operations/push-configs.ts";
+export {
+  type DeleteTasksRequest,
+  deleteStoredTasks,
+  deleteTasks,
+} from "./operations/delete-tasks.ts";
+export {
+  type ErasureSubject,
+  type Erasures,
+  requestErasure,
+  subjectDigest,
+} from "./operations/erasures.ts";
 export { sendMessage } from "./operations/send-message.ts";
 export { sendStreamingMessage } from "./operations/send-streaming-message.ts";
 export { subscribeToTask } from "./operations/subscribe-to-task.ts";

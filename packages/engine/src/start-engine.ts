@@ -1,4 +1,4 @@
-import type { Agent, LocalAgent } from "@convoke/protocol";
+import type { Agent, ErasureScope, LocalAgent } from "@convoke/protocol";
 import { createInProcessConnection } from "./in-process.ts";
 import type { BackoffOptions } from "@convoke/protocol/internal";
 import {
@@ -12,6 +12,7 @@ import { Retention, type RetentionOptions } from "./lifecycle/retention.ts";
 import type { Backend } from "./log/backend.ts";
 import type { Logger } from "./logging/logger.ts";
 import { calledTasks } from "./operations/call-tree.ts";
+import { Erasures, eraseCalled } from "./operations/erasures.ts";
 import { type PushOptions, PushService } from "./push/push-service.ts";
 import { ServedAgent } from "./run/agents.ts";
 import { Engine, type EngineOptions } from "./run/engine.ts";
@@ -38,6 +39,8 @@ export interface StartEngineOptions extends Omit<EngineOptions, "wake" | "push">
   readonly crashBackoff?: BackoffOptions | undefined;
   /** When ended tasks are removed. */
   readonly retention?: Partial<RetentionOptions> | undefined;
+  /** Erases what is stored elsewhere than in the backend and by the agents. Default: there is nothing. */
+  readonly erase?: ((scope: ErasureScope) => Promise<void>) | undefined;
 }
 
 /** A running engine with its push deliveries and retention. */
@@ -47,6 +50,7 @@ export interface RunningEngine {
   readonly push: PushService | undefined;
   /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: RecoveryReport;
+  readonly erasures: Erasures;
   /**
    * Rejects new work, waits up to `drainMs` for running tasks (default 0), and closes the agents and
    * the backend. `beforeClose` is called after the last write and before the backend closes.
@@ -69,6 +73,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     retention: retentionOptions,
     resumeOnStart,
     crashBackoff = CRASH_BACKOFF,
+    erase,
     ...rest
   } = options;
   let push: PushService | undefined;
@@ -82,6 +87,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
       push: (own) => (push = new PushService(own, logger, pushOptions)),
     }),
   });
+  const erasures = new Erasures(engine, erase);
   try {
     const start = performance.now();
     const recovered =
@@ -98,28 +104,51 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
     });
     engine.closing.addEventListener("abort", stop, { once: true });
     await push?.start();
-    const retention = new Retention(engine, logger, retentionOptions);
+    void erasures.resume();
+    const retention = new Retention(engine, logger, retentionOptions, () => erasures.resume());
+    const started = { engine, shared, push, retention, erasures };
     return {
       engine,
       push,
       recovered,
+      erasures,
       async close({ drainMs = 0, beforeClose } = {}) {
-        await shared?.stop();
-        await engine.drain(drainMs);
-        const running = engine.tasks.running();
-        engine.close();
-        await shared?.release(running);
-        push?.close();
-        await retention.close();
+        await stopEngine(started, drainMs);
         await beforeClose?.();
         for (const agent of engine.agents) await agent.dispose();
         await backend.close();
       },
     };
   } catch (error) {
-    engine.close();
-    push?.close();
+    // The storage may be the reason why it did not start, so that it cannot be stopped properly, either.
+    await stopEngine({ engine, shared, push, erasures }, 0).catch((problem: unknown) => {
+      logger.warn("an engine that did not start could not be stopped", { error: problem });
+    });
     throw error;
+  }
+}
+
+interface StartedParts {
+  readonly engine: Engine;
+  readonly shared: SharedTasks | undefined;
+  readonly push: PushService | undefined;
+  readonly retention?: Retention;
+  readonly erasures: Erasures;
+}
+
+/** Stops what has started. Nothing is written afterwards. */
+async function stopEngine(parts: StartedParts, drainMs: number): Promise<void> {
+  const { engine, shared, push, retention, erasures } = parts;
+  await shared?.stop();
+  await engine.drain(drainMs);
+  const running = engine.tasks.running();
+  engine.close();
+  try {
+    await shared?.release(running);
+  } finally {
+    push?.close();
+    await retention?.close();
+    await erasures.close();
   }
 }
 
@@ -140,6 +169,7 @@ export async function startLocalAgent(options: StartEngineOptions): Promise<Loca
   return {
     connect: (caller) => createInProcessConnection(engine, caller),
     tasks: calledTasks(engine),
+    erase: (scope) => eraseCalled(engine, scope),
     [Symbol.asyncDispose]: () => close(),
   };
 }

@@ -9,6 +9,7 @@ export {
   type DataPart,
   type FileContent,
   type FilePart,
+  type StoredFile,
   type Metadata,
   type TextPart,
   isPlainText,
@@ -99,11 +100,13 @@ export {
   type AgentTool,
   type TracingOptions,
   type Caller,
+  type ErasureScope,
   type LocalAgent,
   type RemoteSource,
   ServerStopping,
   type ToolGrant,
   type Turn,
+  type TurnFiles,
 } from "./model/agent.ts";
 export {
   type CalledTasks,
@@ -251,7 +254,9 @@ export {
   type ApprovalRequests,
   answerApproval,
   approvalsIn,
+  deciderOf,
   openApprovals,
+  withDecider,
 } from "./extensions/approvals.ts";
 export {
   BUDGET_BOUNDS,

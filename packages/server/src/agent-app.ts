@@ -6,6 +6,7 @@ import {
   CardBinding,
   addressFor,
   cardFacts,
+  rootAddressFor,
   extendedFacts,
   protectedResource,
 } from "./cards/card-binding.ts";
@@ -28,6 +29,7 @@ export interface Origin {
   readonly parts: Pick<
     App,
     | "keepAlive"
+    | "fileLinks"
     | "cors"
     | "operations"
     | "guard"
@@ -51,7 +53,7 @@ export function createApp(
   host: Pick<App, "find" | "agentManager">,
 ): App {
   const { options, parts, running } = origin;
-  const { engine, push } = running;
+  const { engine, push, erasures } = running;
   const { card, logger, tenants, strict, specPatch, restFrames, compat } = options;
   const { security } = origin.authentication;
   const authorization = new Authorization(() => agent.info, options);
@@ -74,8 +76,10 @@ export function createApp(
     engine,
     agent,
     ...host,
+    fileView: (request) => ({ baseUrl: rootAddressFor(request, options) }),
     logger,
     push,
+    erasures,
     tenants: new Set(tenants),
     isStrict: strict === true,
     restFrames: restFrames ?? "bare",

@@ -2,6 +2,7 @@ import type {
   AgentKey,
   AuditStore,
   Backend,
+  FileOptions,
   Limits,
   Logger,
   PushOptions,
@@ -68,6 +69,11 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly publicUrl?: string;
   /** Web pages of other origins that may call the agent. Default none; the card is public. */
   readonly cors?: CorsOptions;
+  /**
+   * Where large files of messages and artifacts are kept, and whether clients get them as bytes or as
+   * links. Default: files above 64 kB are kept next to the tasks, and clients get bytes up to 10 MiB.
+   */
+  readonly files?: FileOptions;
   /** How much one caller or one agent can use. Default `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /**

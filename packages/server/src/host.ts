@@ -1,15 +1,16 @@
-import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
+import { type Agent, type ErasureScope, type Metrics, NO_METRICS } from "@convoke/protocol";
 import type { Origin } from "./agent-app.ts";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { HostedAgents, type ServerAgents } from "./hosted-agents.ts";
 import { addressFor } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/event-stream.ts";
 import type { Operations } from "./bindings/interceptors.ts";
+import { openLinkKey } from "./bindings/files/link-key.ts";
 import { createOperations } from "./bindings/operations.ts";
 import { RESERVED_NAMES } from "./bindings/rest/routes.ts";
 import { Authentication } from "./guard/authenticate.ts";
 import { unknownSkills } from "./guard/authorize.ts";
-import { Guard } from "./guard/guard.ts";
+import { Guard, unscopedOwner } from "./guard/guard.ts";
 import { InboundRate, checkInboundRate } from "./guard/inbound-rate.ts";
 import { RateLimiter, type RateLimitOptions, checkRateLimits } from "./guard/rate-limit.ts";
 import { SharedRateLimits } from "./guard/shared-rate-limits.ts";
@@ -22,6 +23,8 @@ import { type ServerAddress, toUrl } from "./http/address.ts";
 import {
   Agents,
   type Backend,
+  DEFAULT_LINK_MS,
+  FileLinks,
   type Limits,
   MemoryRegistryStore,
   MetricsHistory,
@@ -45,6 +48,7 @@ interface Opening {
 interface OpenedFacts {
   readonly address: ServerAddress | undefined;
   readonly rates: RateStore | undefined;
+  readonly links: FileLinks;
 }
 
 /** Where agents are served. */
@@ -172,6 +176,7 @@ export class Host {
     const opening = openBackend(metrics).then((opened): AgentStorage =>
       "backend" in opened ? opened : { backend: opened },
     );
+    let running: RunningEngine | undefined;
     try {
       const { backend, key, folder, prepare, openRegistry, rates, audit, close } = await opening;
       const { sharing } = backend;
@@ -179,9 +184,13 @@ export class Host {
       await this.#authentication.prepare({ logger, folder, values });
       for (const agent of this.#given) await prepare?.(agent);
       await this.#openRegistry(openRegistry);
-      const running = await startEngine({
+      const linkKey = await openLinkKey({ folder, values });
+      const links = new FileLinks(linkKey, this.#options.files?.linkMs ?? DEFAULT_LINK_MS);
+      running = await startEngine({
         agent: this.#agent,
         backend,
+        files: this.#options.files,
+        fileLinks: { links, baseUrl: this.#options.publicUrl ?? (address && toUrl(address)) },
         key,
         logger,
         audit,
@@ -194,15 +203,17 @@ export class Host {
         streaming: streaming !== false,
         // A strict server does only what the specification says about a repeated id.
         idempotency: strict === true ? "extension" : (idempotency ?? "extension"),
+        erase: (scope) => this.#erase(scope, rates),
       });
-      this.#running = running;
-      this.#closeStores = close;
       if (metrics !== undefined) {
         const stop = collectProcessMetrics(metrics);
         running.engine.closing.addEventListener("abort", stop, { once: true });
       }
-      const origin = this.#origin(running, { address, rates });
-      this.#ready.resolve(new HostedAgents(origin, { prepare, checkAgent }));
+      const origin = this.#origin(running, { address, rates, links });
+      const agents = new HostedAgents(origin, { prepare, checkAgent });
+      this.#running = running;
+      this.#closeStores = close;
+      this.#ready.resolve(agents);
       return running.recovered;
     } catch (error) {
       this.#ready.reject(error);
@@ -210,7 +221,8 @@ export class Host {
       // An open backend would keep the process alive.
       await opening
         .then(async ({ backend, close }) => {
-          await closeAgentsAndBackend({ agents: this.#given, backend, logger });
+          if (running !== undefined) await running.close();
+          else await closeAgentsAndBackend({ agents: this.#given, backend, logger });
           await close?.();
         })
         .catch(() => undefined);
@@ -235,6 +247,13 @@ export class Host {
     await this.#closeStores?.();
   }
 
+  /** Erases what the server keeps about an owner in addition to its tasks. */
+  async #erase({ owner, isWholeOwner }: ErasureScope, rates: RateStore | undefined): Promise<void> {
+    if (!isWholeOwner) return;
+    await this.#registry?.erase(owner);
+    await rates?.forget(RateLimiter.keysOf(unscopedOwner(owner)));
+  }
+
   async #openRegistry(open: AgentStorage["openRegistry"]): Promise<void> {
     const { logger } = this.#options;
     const options = this.#registryOptions;
@@ -244,7 +263,7 @@ export class Host {
   }
 
   /** What the agents share while the engine runs. */
-  #origin(running: RunningEngine, { address, rates }: OpenedFacts): Origin {
+  #origin(running: RunningEngine, { address, rates, links }: OpenedFacts): Origin {
     const { logger } = this.#options;
     const options = { ...this.#options, ...(address && { address }) };
     const authentication = this.#authentication;
@@ -255,6 +274,7 @@ export class Host {
       agentApi: this.#options.agentApi ?? this.#place.isLocal,
       parts: {
         keepAlive: this.keepAlive,
+        fileLinks: links,
         cors: this.#cors,
         operations: this.#operations,
         guard: new Guard({

@@ -14,6 +14,7 @@ import {
 } from "./bindings/console/handle.ts";
 import { handleCoder } from "./bindings/coder/handle.ts";
 import { matchCoder } from "./bindings/coder/routes.ts";
+import { linkedFile, matchFile, sendFile } from "./bindings/files/handle.ts";
 import { handleInbound } from "./bindings/inbound/handle.ts";
 import { matchInbound } from "./bindings/inbound/routes.ts";
 import { matchRegistry } from "./bindings/registry/handle.ts";
@@ -147,6 +148,11 @@ function withSingleSlashes(request: HttpRequest): HttpRequest {
 /** The paths of JSON-RPC. */
 const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/api/a2a"]);
 
+/** No other binding has a POST to these paths. */
+function isRpc(request: HttpRequest): boolean {
+  return RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request);
+}
+
 const METRICS_PATH = "/metrics";
 
 async function dispatch(
@@ -167,6 +173,10 @@ async function dispatch(
       return allow(request, ["GET", "HEAD"]) ?? (await document.respond());
     }
     if (isGrpc(request)) return await dispatchGrpc(app, request, admission);
+    if (isRpc(request)) {
+      const caller = await admission.identify();
+      return await handleJsonRpc(app, request, { caller, admission });
+    }
     if (isConsolePath(request) || (app.console !== undefined && isVisit(request))) {
       return await dispatchConsole(app, request, admission);
     }
@@ -178,12 +188,18 @@ async function dispatch(
     if (rest !== undefined) {
       return await handleRest(app, rest, admission);
     }
-    const caller = await admission.identify();
-    if (RPC_PATHS.has(request.path) && request.method === "POST" && !isGrpcWeb(request)) {
-      return await handleJsonRpc(app, request, { caller, admission });
+    const file = linkedFile(app, request);
+    if (file !== undefined) {
+      admission.name("convoke", "readFile");
+      app.guard.admit(request);
+      return allow(request, ["GET", "HEAD"]) ?? (await sendFile(app, file, request));
     }
+    const caller = await admission.identify();
     const admin =
-      matchAdmin(app, request) ?? matchRegistry(app, request) ?? matchAgents(app, request);
+      matchAdmin(app, request) ??
+      matchFile(request) ??
+      matchRegistry(app, request) ??
+      matchAgents(app, request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
     await admission.count(["GET", "HEAD"].includes(request.method) ? "read" : "write");

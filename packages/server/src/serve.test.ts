@@ -44,7 +44,12 @@ function anEmptyBackend(): Backend {
       delete: () => Promise.resolve(false),
     },
     retention: {
-      prune: () => Promise.resolve(0),
+      prune: () => Promise.resolve([]),
+      remove: () => Promise.resolve([]),
+      forgetOwner: () => Promise.resolve(),
+      erasures: () => Promise.resolve([]),
+      putErasure: () => Promise.resolve(false),
+      purge: () => Promise.resolve(),
       forgetMessages: () => Promise.resolve(0),
       forgetContexts: () => Promise.resolve(0),
       compactable: () => Promise.resolve([]),

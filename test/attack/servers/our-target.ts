@@ -74,6 +74,8 @@ export async function startOurs(
       { method: "GET", path: "/convoke/tasks/x" },
       { method: "GET", path: "/convoke/tasks/x?at=1" },
       { method: "GET", path: "/convoke/tasks/x/log" },
+      { method: "POST", path: "/convoke/tasks:delete" },
+      { method: "POST", path: "/convoke/erasures" },
       { method: "GET", path: "/convoke/feed" },
       { method: "GET", path: "/convoke/approvals" },
       { method: "POST", path: "/convoke/approvals/x:answer" },

@@ -74,7 +74,7 @@ interface Kept {
   readonly artifacts: ReadonlyMap<string, string>;
 }
 
-async function readOut(events: AsyncIterable<Seen>, isAppended: boolean): Promise<Outcome> {
+export async function readOut(events: AsyncIterable<Seen>, isAppended: boolean): Promise<Outcome> {
   let kept: Kept = { words: "", artifacts: new Map() };
   for await (const event of events) {
     if (event.kind === "message") return answerOf(event);
@@ -115,6 +115,6 @@ function keptAnswer({ state, words, artifacts }: Kept): Outcome {
   return { kind: "answer", text, ...(state && { state }) };
 }
 
-function answerOf(seen: Exclude<Seen, { readonly kind: "status" | "artifact" }>): Outcome {
+export function answerOf(seen: Exclude<Seen, { readonly kind: "status" | "artifact" }>): Outcome {
   return seen.kind === "message" ? { kind: "answer", text: seen.text } : keptAnswer(keptOf(seen));
 }

@@ -38,6 +38,9 @@ serveStdio(
     );
     server.registerTool("environment", readOnly, () => text(JSON.stringify(process.env)));
     server.registerTool("meta", readOnly, ({ mcpReq }) => text(JSON.stringify(mcpReq._meta)));
+    server.registerTool("client", readOnly, () =>
+      text(JSON.stringify(server.server.getClientVersion())),
+    );
     server.registerTool("fail", readOnly, () => ({ ...text("It is broken."), isError: true }));
     server.registerTool("write", { description: "Writes." }, () => {
       note("wrote");

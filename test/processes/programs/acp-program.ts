@@ -20,6 +20,7 @@ let sessionId = "";
 let said: string[] = [];
 let isLoaded = false;
 let mode = "ask";
+let client: unknown;
 let cancel: () => void = () => undefined;
 
 const write = (message: object): void =>
@@ -71,6 +72,7 @@ const COMMANDS: Readonly<Record<string, (rest: string) => void | string | Promis
     say: (rest) => rest.split(" ").forEach((word) => say(`${word} `)),
     recall: () => say(said.join(" | ")),
     mode: () => say(mode),
+    client: () => say(JSON.stringify(client)),
     work: () => {
       say("**Look** first", "agent_thought_chunk");
       say(" and then act.", "agent_thought_chunk");
@@ -120,10 +122,10 @@ async function prompt(blocks: readonly { text?: string }[]): Promise<object> {
 }
 
 const METHODS: Readonly<Record<string, (params: Record<string, never>) => unknown>> = {
-  initialize: () => ({
-    protocolVersion: 1,
-    agentCapabilities: { loadSession: memory !== undefined },
-  }),
+  initialize: ({ clientInfo }) => {
+    client = clientInfo;
+    return { protocolVersion: 1, agentCapabilities: { loadSession: memory !== undefined } };
+  },
   "session/new": () => open(`session-${process.pid}-${Date.now()}`),
   "session/load": ({ sessionId: id }) => {
     const opened = open(id ?? "");

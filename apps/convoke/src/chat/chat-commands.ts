@@ -138,7 +138,7 @@ const COMMANDS: readonly ChatCommand[] = [
     usage: "/save [number] [path]",
     help: "save one file, or all, to the current folder or the path",
     run: async (chat, argument) => {
-      save(chat, argument);
+      await save(chat, argument);
       return true;
     },
   },
@@ -222,7 +222,7 @@ async function listApprovals(chat: Chat): Promise<void> {
   chat.note("/resume <task> shows one and lets you decide.");
 }
 
-function save(chat: Chat, argument: string): void {
+async function save(chat: Chat, argument: string): Promise<void> {
   const { all } = chat.files;
   if (all.length === 0) throw new UsageError("There are no files to save.");
   const [, number = "", path = ""] = /^(\d*)\s*(.*)$/s.exec(argument) ?? [];
@@ -233,5 +233,9 @@ function save(chat: Chat, argument: string): void {
   if (wanted.length === 0 || number === "0") {
     throw new UsageError(`There is no file ${number}; /files lists them.`);
   }
-  for (const file of wanted) chat.note(`Saved ${oneLine(saveFile(file, path || undefined))}`);
+  const { agent, signal } = chat;
+  for (const file of wanted) {
+    const saved = await saveFile(file, { agent, signal, path: path || undefined });
+    chat.note(`Saved ${oneLine(saved)}`);
+  }
 }

@@ -3,7 +3,8 @@ import { basename, extname } from "node:path";
 import { printable } from "@convoke/protocol/internal";
 import { UsageError } from "../terminal/command.ts";
 
-import type { A2APart, Task } from "@convoke/protocol";
+import type { RemoteAgent } from "@convoke/client";
+import type { A2APart, DataPart, FilePart, Task } from "@convoke/protocol";
 import { describeFile } from "../follow/stream-printer.ts";
 
 /** A file or data part that can be saved. */
@@ -12,8 +13,7 @@ export interface ReceivedFile {
   readonly name: string;
   /** What it is, in one line. */
   readonly about: string;
-  /** Absent if the agent sent only an address. */
-  readonly bytes?: Uint8Array;
+  readonly part: FilePart | DataPart;
 }
 
 /** The files of a conversation in order of arrival. Their numbers do not change. */
@@ -42,24 +42,35 @@ function fileOf(part: A2APart, artifact: string): ReceivedFile | undefined {
   const about = describeFile(part);
   if (part.kind === "data") {
     const name = part.filename ?? (artifact.endsWith(".json") ? artifact : `${artifact}.json`);
-    return { name, about, bytes: Buffer.from(`${JSON.stringify(part.data, undefined, 2)}\n`) };
+    return { name, about, part };
   }
-  const { name = artifact, bytes } = part.file;
-  return { name, about, ...(bytes !== undefined && { bytes: Buffer.from(bytes, "base64") }) };
+  return { name: part.file.name ?? artifact, about, part };
 }
 
 const MOST_COPIES = 100;
 
-/**
- * Writes a file to the given path, or to the current folder under the name that the agent chose,
- * and returns the path. Existing files are never overwritten.
- */
-export function saveFile({ name, bytes, about }: ReceivedFile, path: string | undefined): string {
-  if (bytes === undefined) {
+/** What is needed to save a file: where it goes, and what fetches it if the agent sent only its address. */
+export interface SaveOptions {
+  readonly agent: Pick<RemoteAgent, "readFile" | "url">;
+  /** Default: the name that the agent chose, in the current folder. */
+  readonly path?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Writes a file and returns its path. Existing files are never overwritten. */
+export async function saveFile(
+  { name, part, about }: ReceivedFile,
+  { agent, path, signal }: SaveOptions,
+): Promise<string> {
+  if (part.kind === "file" && isElsewhere(part, agent)) {
     throw new UsageError(
       `The agent sent only the address of that file; download it yourself: ${about}`,
     );
   }
+  const bytes =
+    part.kind === "data"
+      ? Buffer.from(`${JSON.stringify(part.data, undefined, 2)}\n`)
+      : await agent.readFile(part, { signal });
   if (path !== undefined) {
     if (write(path, bytes)) return path;
     throw new UsageError(`${path} already exists; choose another name.`);
@@ -72,6 +83,12 @@ export function saveFile({ name, bytes, about }: ReceivedFile, path: string | un
     if (write(candidate, bytes)) return candidate;
   }
   throw new UsageError(`${own} and ${MOST_COPIES} copies already exist; choose another name.`);
+}
+
+/** Whether the file is at an address of another server: only those of the agent itself are fetched. */
+function isElsewhere({ file: { uri } }: FilePart, { url }: Pick<RemoteAgent, "url">): boolean {
+  if (uri === undefined) return false;
+  return !URL.canParse(uri) || !URL.canParse(url) || new URL(uri).origin !== new URL(url).origin;
 }
 
 /** Removes folders and leading dots: an agent must not choose where files go, or create hidden ones. */

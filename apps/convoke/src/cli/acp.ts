@@ -5,9 +5,10 @@ import { AGENT_ENVIRONMENT, AGENT_OPTIONS, rejectMoreArguments } from "../connec
 import { askServer } from "../connect/ask-server.ts";
 import { FILE_ENVIRONMENT, FILE_OPTIONS, readTarget } from "../connect/agent-target.ts";
 import { connectOptions } from "../connect/connect-options.ts";
-import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
 import { asStarted } from "../terminal/invocation.ts";
 import { CODER_OPTIONS, openCoder } from "./code.ts";
+import { orNotStarted } from "./serve.ts";
 
 // Standard input and output carry the protocol, so there are no password prompts and no --json.
 const { basic: _basic, json: _json, ...URL_OPTIONS } = AGENT_OPTIONS;
@@ -64,15 +65,11 @@ async function acp(context: CommandContext): Promise<number> {
   if (io.keyboard !== undefined) io.stderr(asStarted(TERMINAL_HINT, io.started));
   // Loaded on demand, so that other commands start faster.
   const { runAcp } = await import("../acp/run-acp.ts");
-  const { StartError } = await import("../host/config.ts");
   try {
-    const target = await readRequest();
-    await runAcp({ io, ignoresMcp: context.flag("ignore-mcp"), ...target });
-    return EXIT.done.code;
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    io.stderr(`${asStarted(error.message, io.started)}\n`);
-    return EXIT.notStarted.code;
+    return await orNotStarted(io, async () => {
+      const target = await readRequest();
+      await runAcp({ io, ignoresMcp: context.flag("ignore-mcp"), ...target });
+    });
   } finally {
     // The editor is gone: do not wait for an agent that keeps running.
     setTimeout(() => process.exit(), LEAVE_MS).unref();

@@ -1,6 +1,11 @@
 import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 
+/** For a database only: a data folder has its files inside. */
+export const FILES_OPTION = {
+  files: { type: "string", value: "<folder>", help: "Where the large files of a database are" },
+} as const;
+
 export const backupCommand: Command = {
   name: "backup",
   summary: "Write all tasks of a data folder or database to a file, also while it is served",
@@ -9,8 +14,8 @@ export const backupCommand: Command = {
     "convoke backup .convoke/my-agent tasks.backup",
     "convoke backup postgres://convoke@db/convoke tasks.backup",
   ],
-  options: {},
-  more: `The file has everything as it was at one moment: tasks with their logs, the ids of messages, push
+  options: FILES_OPTION,
+  more: `The file has everything as it was at one moment: tasks with their logs and files, the ids of messages, push
 configs with their tokens, the records of the agents and their sub-agents' tasks. It is compressed and has a
 checksum. Protect it like the data itself.`,
   run: backup,
@@ -24,7 +29,7 @@ export const restoreCommand: Command = {
     "convoke restore tasks.backup .convoke/my-agent",
     "convoke restore tasks.backup postgres://convoke@db/convoke",
   ],
-  options: {},
+  options: FILES_OPTION,
   more: `The checksum is verified first. Then everything is restored, or nothing. A backup of a folder can be
 restored into a database, and the other way round. Unfinished tasks continue when they are served.`,
   run: restore,
@@ -40,6 +45,7 @@ async function backup(context: CommandContext): Promise<number> {
     const { tasks } = await backupStores({
       from,
       file,
+      files: context.text("files"),
       signal,
       onProgress: progressPrinter(context),
     });
@@ -60,6 +66,7 @@ async function restore(context: CommandContext): Promise<number> {
     const restored = await restoreStores({
       file,
       to,
+      files: context.text("files"),
       signal,
       onProgress: progressPrinter(context),
     });

@@ -18,7 +18,7 @@ import {
   EXIT,
   UsageError,
 } from "../terminal/command.ts";
-import { asStarted } from "../terminal/invocation.ts";
+import { orNotStarted } from "./serve.ts";
 
 const DEFAULT_PORT = "41242";
 
@@ -92,7 +92,7 @@ A file .env is not read, because it may belong to the workspace.`,
 async function code(context: CommandContext): Promise<number> {
   const { io, positionals } = context;
   if (positionals.length > 1) throw new UsageError("code takes one folder.");
-  try {
+  return orNotStarted(io, async () => {
     const isChat = io.keyboard !== undefined && io.isTTY.stdout && !context.flag("serve");
     const { agent, workspace, data, config } = await openCoder(context, { isForUser: isChat });
     const flags = {
@@ -109,11 +109,7 @@ async function code(context: CommandContext): Promise<number> {
     io.stdout(banner(server, agent, { workspace, program: io.started.program }));
     await stopOnSignal(server, settings, io);
     return EXIT.done.code;
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    io.stderr(`${asStarted(error.message, io.started)}\n`);
-    return EXIT.notStarted.code;
-  }
+  });
 }
 
 /** The coding agent of the command line, and what it needs. */

@@ -20,6 +20,7 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["export", async () => (await import("./export.ts")).exportCommand],
   ["watch", async () => (await import("./watch.ts")).watchCommand],
   ["cancel", async () => (await import("./cancel.ts")).cancelCommand],
+  ["erase", async () => (await import("./erase.ts")).eraseCommand],
   ["migrate", async () => (await import("./migrate.ts")).migrateCommand],
   ["backup", async () => (await import("./backup.ts")).backupCommand],
   ["restore", async () => (await import("./backup.ts")).restoreCommand],

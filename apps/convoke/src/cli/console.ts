@@ -8,13 +8,12 @@ import {
 } from "../connect/agent-options.ts";
 import { authHeaders } from "../connect/auth.ts";
 import { connectOptions } from "../connect/connect-options.ts";
-import { StartError } from "../host/config.ts";
 import { startServer, stopOnSignal } from "../host/run-server.ts";
 import type { AgentServer, ServeAgentOptions } from "../host/serve-agent.ts";
 import { readSettings } from "../host/settings.ts";
 import { stateFolder } from "../host/state-folder.ts";
-import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
-import { asStarted } from "../terminal/invocation.ts";
+import { type Command, type CommandContext } from "../terminal/command.ts";
+import { orNotStarted } from "./serve.ts";
 
 const { json: _, ...CONNECT_OPTIONS } = AGENT_OPTIONS;
 
@@ -57,17 +56,14 @@ async function openConsole(context: CommandContext): Promise<number> {
   const options = await connectOptions(context);
   const agent = await connect(url, options);
   try {
-    const server = await startConsole(agent, context, async (request) => {
-      const { checkServer } = await import("../host/check-server.ts");
-      return checkServer({ ...request, url, credentials: await authHeaders(options.auth, url) });
+    return await orNotStarted(io, async () => {
+      const server = await startConsole(agent, context, async (request) => {
+        const { checkServer } = await import("../host/check-server.ts");
+        return checkServer({ ...request, url, credentials: await authHeaders(options.auth, url) });
+      });
+      io.stdout(banner(agent, server));
+      await stopOnSignal(server, { drainMs: 0 }, io);
     });
-    io.stdout(banner(agent, server));
-    await stopOnSignal(server, { drainMs: 0 }, io);
-    return EXIT.done.code;
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    io.stderr(`${asStarted(error.message, io.started)}\n`);
-    return EXIT.notStarted.code;
   } finally {
     agent.close();
   }

@@ -45,7 +45,10 @@ export const exportCommand: Command = {
     ...OWNER_OPTION,
     ...SERVER_OPTIONS,
   },
-  environment: AGENT_ENVIRONMENT,
+  environment: {
+    ...AGENT_ENVIRONMENT,
+    CONVOKE_FILES: "With --data: where large files are, if they are not in the folder",
+  },
   run: exportTasks,
 };
 
@@ -105,7 +108,8 @@ async function openSource(context: CommandContext): Promise<TaskSource> {
   const data = context.text("data");
   if (data !== undefined) {
     const { StoredTasks } = await import("../logs/stored-tasks.ts");
-    return StoredTasks.open(data);
+    const { readFiles } = await import("../host/file-settings.ts");
+    return StoredTasks.open(data, readFiles(context.io.env).store);
   }
   const { ServerTasks } = await import("../logs/server-tasks.ts");
   return ServerTasks.open(context);

@@ -1,3 +1,4 @@
+import { packageVersion } from "@convoke/engine/version";
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +12,6 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { quoted } from "../terminal/command-line.ts";
-import { packageVersion } from "../terminal/package-version.ts";
 
 interface Template {
   readonly summary: string;

@@ -74,7 +74,7 @@ test("every command has help with valid examples, and all that call an agent say
 test("the help of serve lists its environment variables", async () => {
   const { stdout } = await runCli(["serve", "--help"]);
 
-  expect(stdout).toMatch(/\n\nEnvironment\n(?: {2}[A-Z_]+ {2,}\S.*\n)+\nExamples\n/);
+  expect(stdout).toMatch(/\n\nEnvironment\n(?: {2}[A-Z_0-9]+ {2,}\S.*\n)+\nExamples\n/);
   expect(stdout).toMatch(/^ {2}CONVOKE_LIMITS +.*parts=10,openTasks=5$/m);
 });
 

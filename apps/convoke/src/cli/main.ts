@@ -1,3 +1,4 @@
+import { packageVersion } from "@convoke/engine/version";
 import {
   type Command,
   type CommandContext,
@@ -10,7 +11,6 @@ import {
 } from "../terminal/command.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { asStarted } from "../terminal/invocation.ts";
-import { packageVersion } from "../terminal/package-version.ts";
 import { parseArgs } from "node:util";
 
 /** The `convoke` command: finds the command, runs it, and returns the exit code. */

@@ -4,11 +4,12 @@ import {
   RECONNECT_OPTIONS,
   readReconnect,
 } from "../connect/agent-options.ts";
-import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
+import { type Command, type CommandContext } from "../terminal/command.ts";
 import { FILE_ENVIRONMENT, FILE_OPTIONS, readTarget } from "../connect/agent-target.ts";
 import { connectOptions } from "../connect/connect-options.ts";
 import { quoted } from "../terminal/command-line.ts";
 import { asStarted } from "../terminal/invocation.ts";
+import { orNotStarted } from "./serve.ts";
 
 // Standard input and output carry the MCP protocol, so there are no password prompts and no --json.
 const { basic: _basic, json: _json, ...CALL_OPTIONS } = AGENT_OPTIONS;
@@ -53,20 +54,16 @@ async function mcp(context: CommandContext): Promise<number> {
   // Loaded on demand, so that other commands start faster.
   if (io.keyboard !== undefined) io.stderr(asStarted(terminalHint(target.text), io.started));
   const { runMcp } = await import("../mcp/run-mcp.ts");
-  const { StartError } = await import("../host/config.ts");
   try {
-    await runMcp({
-      io,
-      reconnect,
-      ...(target.isUrl
-        ? { url: target.text, connecting: await connectOptions(context) }
-        : { file: target.text, data: context.text("data") }),
-    });
-    return EXIT.done.code;
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    io.stderr(`${asStarted(error.message, io.started)}\n`);
-    return EXIT.notStarted.code;
+    return await orNotStarted(io, async () =>
+      runMcp({
+        io,
+        reconnect,
+        ...(target.isUrl
+          ? { url: target.text, connecting: await connectOptions(context) }
+          : { file: target.text, data: context.text("data") }),
+      }),
+    );
   } finally {
     // The host is gone: do not wait for an agent that keeps running.
     setTimeout(() => process.exit(), LEAVE_MS).unref();

@@ -1,4 +1,5 @@
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
+import { FILES_OPTION } from "./backup.ts";
 import { note } from "../terminal/output.ts";
 
 export const migrateCommand: Command = {
@@ -11,13 +12,15 @@ export const migrateCommand: Command = {
     "convoke migrate --undo .convoke/my-agent",
   ],
   options: {
+    ...FILES_OPTION,
     undo: {
       type: "boolean",
       help: "Use a folder or database again that was moved, as it was then; or empty one that is not complete",
     },
   },
-  more: `Stop the servers first. Tasks with their logs, the ids of messages, push configs, the records of the
-agents and their sub-agents' tasks are copied and then compared. After that, servers refuse the place
+  more: `Stop the servers first. Tasks with their logs and files, the ids of messages, push configs, API
+keys, the catalogue, the records of the agents and their sub-agents' tasks are copied and then
+compared. After that, servers refuse the place
 that was moved, and name the other one. A command that was cut off goes on when it is run again.`,
   run: migrate,
 };
@@ -38,7 +41,13 @@ async function migrate(context: CommandContext): Promise<number> {
     await import("../host/transfer.ts");
   const { signal } = context.io;
   return orNotPossible(context, async () => {
-    const moved = await migrateStores({ from, to, signal, onProgress: progressPrinter(context) });
+    const moved = await migrateStores({
+      from,
+      to,
+      files: context.text("files"),
+      signal,
+      onProgress: progressPrinter(context),
+    });
     noteLeftOut(context, moved);
     noteAgentIds(context, from);
     note(

@@ -1,10 +1,12 @@
-import { TASK_STATES, type Task, type TaskState, isTerminal } from "@convoke/protocol";
+import { type Task, type TaskState, isTerminal } from "@convoke/protocol";
 import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   OWNER_OPTION,
+  STATE_OPTION,
   readHistory,
   readOwner,
+  readState,
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
@@ -12,15 +14,13 @@ import { askServer, unreadable } from "../connect/ask-server.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
 import { type Colours, coloursFor, formatAge, ownerText, table } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
-import { commandLine, didYouMean } from "../terminal/command-line.ts";
+import { commandLine } from "../terminal/command-line.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
+import { tasksDeleteCommand } from "./tasks-delete.ts";
 import { tasksEndCommand } from "./tasks-end.ts";
 import { tasksShowCommand } from "./tasks-show.ts";
 import { firstWords } from "../follow/outcome.ts";
-
-/** Without `unknown`, which stands for states that this version does not know. */
-const STATES = TASK_STATES.filter((state) => state !== "unknown");
 
 export const tasksCommand: Command = {
   name: "tasks",
@@ -34,12 +34,7 @@ export const tasksCommand: Command = {
   ],
   options: {
     context: { type: "string", value: "<id>", help: "Only tasks of this conversation" },
-    state: {
-      type: "string",
-      value: "<state>",
-      choices: STATES,
-      help: `Only tasks in this state: ${STATES.join(", ")}`,
-    },
+    ...STATE_OPTION,
     limit: {
       type: "string",
       value: "<n>",
@@ -54,7 +49,7 @@ export const tasksCommand: Command = {
     ...AGENT_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
-  subcommands: [tasksShowCommand, tasksEndCommand],
+  subcommands: [tasksShowCommand, tasksEndCommand, tasksDeleteCommand],
   run: tasks,
 };
 
@@ -63,7 +58,7 @@ async function tasks(context: CommandContext): Promise<number> {
   readUrl(context);
   rejectMoreArguments(context);
   const contextId = context.text("context");
-  const state = readState(context.text("state"));
+  const state = readState(context);
   const pageSize = readLimit(context.text("limit"));
   const historyLength = readHistory(context.text("history"));
   if (readOwner(context)["owner"] !== undefined) {
@@ -158,14 +153,6 @@ async function readTasksOfAll(
     if (next === "" || next === pageToken || found.length >= limit) return found;
     pageToken = next;
   }
-}
-
-function readState(value: string | undefined): TaskState | undefined {
-  const state = STATES.find((name) => name === value);
-  if (value === undefined || state !== undefined) return state;
-  throw new UsageError(
-    `--state must be one of ${STATES.join(", ")}, not "${value}".${didYouMean(value, STATES)}`,
-  );
 }
 
 function readLimit(value: string | undefined): number {

@@ -1,7 +1,8 @@
 import { type CommandContext, type CommandOption, UsageError } from "../terminal/command.ts";
 import type { FollowOptions, RequestOptions } from "@convoke/client";
-import type { Metadata } from "@convoke/protocol";
+import { type Metadata, TASK_STATES, type TaskState } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
+import { didYouMean } from "../terminal/command-line.ts";
 
 /** Credentials. They are sent only to the origin of the given address. */
 export const AUTH_OPTIONS = {
@@ -108,6 +109,28 @@ export function readOwner({ text }: CommandContext): Readonly<Record<string, str
 /** `--owner` in the next command that is suggested to the user. */
 export function ownerWords(context: CommandContext): readonly string[] {
   return Object.entries(readOwner(context)).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** Without `unknown`, which stands for states that this version does not know. */
+const STATES = TASK_STATES.filter((state) => state !== "unknown");
+
+/** Which tasks a command is about. */
+export const STATE_OPTION = {
+  state: {
+    type: "string",
+    value: "<state>",
+    choices: STATES,
+    help: `Only tasks in this state: ${STATES.join(", ")}`,
+  },
+} as const satisfies Record<string, CommandOption>;
+
+export function readState({ text }: CommandContext): TaskState | undefined {
+  const value = text("state");
+  const state = STATES.find((name) => name === value);
+  if (value === undefined || state !== undefined) return state;
+  throw new UsageError(
+    `--state must be one of ${STATES.join(", ")}, not "${value}".${didYouMean(value, STATES)}`,
+  );
 }
 
 /** The options of commands that send a message. */

@@ -1,11 +1,4 @@
-import {
-  AgentCatalog,
-  type CatalogStore,
-  FileCatalogStore,
-  MemoryCatalogStore,
-  SharedCatalogStore,
-  buildAgent,
-} from "@convoke/host";
+import type { AgentCatalog, CatalogStore } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
 import { HOST_FOLDER } from "@convoke/runtime/agent-data";
@@ -45,6 +38,8 @@ export async function openCatalog(sources: CatalogSources): Promise<OpenedCatalo
   const isSingle = entries === undefined && processes.length === 0;
   const loaded = isSingle ? await loadAgents(files) : await Promise.all(filesOf(files));
   if (!Array.isArray(loaded)) return undefined;
+  // Loaded on demand: a single agent starts faster without it.
+  const { AgentCatalog } = await import("@convoke/host");
   const programs = await Promise.all(processes.map((line) => programAgent(line)));
   const { store, close } = await explained(() => openStore(sources));
   try {
@@ -78,6 +73,8 @@ interface OpenedStore {
 }
 
 async function openStore({ data = HOST_FOLDER, database }: CatalogSources): Promise<OpenedStore> {
+  const { FileCatalogStore, MemoryCatalogStore, SharedCatalogStore } =
+    await import("@convoke/host");
   const close = async (): Promise<void> => {};
   if (database !== undefined) {
     const { openPostgresValues } = await import("@convoke/backends/postgres");
@@ -118,9 +115,10 @@ async function explained<T>(open: () => Promise<T>): Promise<T> {
 }
 
 /** The agent of a program that runs in the current folder. */
-function programAgent(line: string): Promise<Agent> {
+async function programAgent(line: string): Promise<Agent> {
   const program = parseProgram(line);
   if (program === undefined) throw new StartError("--process needs a program.");
   const { id, ...entry } = program;
+  const { buildAgent } = await import("@convoke/host");
   return explained(() => buildAgent(id, { ...entry, workspace: process.cwd() }, loadAgent));
 }

@@ -94,14 +94,17 @@ export async function serve(
   };
 }
 
+/** The options of the server that also apply to sub-agents. */
+type SharedOption = "logger" | "tracing" | "files" | "retention";
+
 /** Separates the options of the storage from those of the server. */
 function splitOptions<
-  Options extends StorageOptions & Pick<MountAgentOptions, "logger" | "tracing" | "console">,
+  Options extends StorageOptions & Pick<MountAgentOptions, SharedOption | "console">,
 >(options: Options) {
   const { data, database, hostId, migrate, nats, onFatal, source, console: _, ...rest } = options;
-  const { logger = defaultLogger(), tracing } = rest;
-  const kept = { data, database, hostId, migrate, nats, onFatal, source, logger, tracing };
-  return { storage: kept, logger, rest };
+  const { logger = defaultLogger(), tracing, files, retention } = rest;
+  const kept = { data, database, hostId, migrate, nats, onFatal, source };
+  return { storage: { ...kept, logger, tracing, files, retention }, logger, rest };
 }
 
 /** The console needs the read API, so switching it on elsewhere than on loopback also serves that. */

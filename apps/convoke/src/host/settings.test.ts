@@ -75,6 +75,18 @@ test.each([{}, { CONVOKE_LIMITS: "", CONVOKE_KEEP_DAYS: "", CONVOKE_PUSH_SECRET:
   },
 );
 
+test("the environment replaces the ages of the configuration one by one, and keeps its exceptions", () => {
+  const agents = { archive: { maxAgeMs: 9 } };
+  const config = { retention: { maxAgeMs: 1, maxTasks: 2, agents } };
+
+  expect(readSettings({}, {}, config).retention).toEqual(config.retention);
+  expect(readSettings({}, { CONVOKE_KEEP_TASKS: "5" }, config).retention).toEqual({
+    maxAgeMs: 1,
+    maxTasks: 5,
+    agents,
+  });
+});
+
 test("every way to authenticate that the environment names is one of the server", () => {
   const { auth } = readSettings(
     {},

@@ -14,12 +14,14 @@ import {
 } from "@convoke/server";
 import {
   DEFAULT_LIMITS,
+  type FileOptions,
   type Limits,
   type LogLevel,
   type PushOptions,
   type RetentionOptions,
 } from "@convoke/engine";
 import { type ConvokeConfig, StartError } from "./config.ts";
+import { readFiles } from "./file-settings.ts";
 import { type ServeFlags, openToTheWorld } from "./start-problems.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { isDatabaseUrl } from "../terminal/database-url.ts";
@@ -55,6 +57,7 @@ export interface ServeSettings {
   readonly allowedHosts: readonly string[];
   readonly cors: CorsOptions;
   readonly limits: Partial<Limits>;
+  readonly files: FileOptions;
   readonly rateLimits: RateLimitOptions | false;
   /** Absent for the default, which depends on `host`. */
   readonly metrics?: boolean;
@@ -107,6 +110,7 @@ export function readSettings(
     allowedHosts: commaList(env["CONVOKE_ALLOWED_HOSTS"]).map(readHost),
     cors: readCors(env["CONVOKE_CORS_ORIGINS"]),
     limits: { ...config.limits, ...readLimits(env["CONVOKE_LIMITS"]) },
+    files: readFiles(env, config.files),
     rateLimits: readRateLimits(env["CONVOKE_RATE_LIMIT"]),
     ...(env["CONVOKE_METRICS"] && {
       metrics: readSwitch("CONVOKE_METRICS", env["CONVOKE_METRICS"]),
@@ -123,7 +127,7 @@ export function readSettings(
     inbound: { perMinute: readA2AEnvironment(env).inboundPerMinute },
     push: readPush(env),
     ...readRegistry(env, config.registry),
-    retention: readRetention(env),
+    retention: { ...config.retention, ...readRetention(env) },
     card: readCard(env),
     streaming: readSwitch("CONVOKE_STREAMING", env["CONVOKE_STREAMING"] || "1"),
     strict: readSwitch("CONVOKE_STRICT", env["CONVOKE_STRICT"]),

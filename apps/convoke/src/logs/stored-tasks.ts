@@ -1,9 +1,14 @@
-import { DataFolderError, openSqliteBackend } from "@convoke/backends/sqlite";
-import { type Backend, loggedEventText, readLogPage } from "@convoke/engine";
+import {
+  type Backend,
+  type BlobStore,
+  type LogStorage,
+  TaskFiles,
+  createTextLogger,
+  loggedEventText,
+  readLogPage,
+} from "@convoke/engine";
 import type { JsonObject } from "@convoke/protocol/internal";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { StartError } from "../host/config.ts";
+import { openStoredFolder } from "../host/open-stored-tasks.ts";
 import { UsageError } from "../terminal/command.ts";
 import {
   type LogItem,
@@ -19,23 +24,22 @@ const PAGE = { limit: 1000, maxLength: 1024 * 1024 };
 
 const IDS = 256;
 
+const LOGGER = createTextLogger("warn", (text) => void process.stderr.write(text));
+
 /** The tasks in a data folder that no server uses. */
 export class StoredTasks implements TaskSource {
   readonly #backend: Backend;
+  readonly #storage: LogStorage;
 
-  static async open(data: string): Promise<StoredTasks> {
-    const folder = resolve(data);
-    if (!existsSync(join(folder, "tasks.db"))) {
-      throw new StartError(`There are no tasks in ${folder}; name another folder with --data.`);
-    }
-    const backend = await openSqliteBackend({ folder }).catch((error: unknown) => {
-      throw error instanceof DataFolderError ? new StartError(error.message) : error;
-    });
-    return new StoredTasks(backend);
+  /** @param files where large files are, if not in the folder */
+  static async open(data: string, files?: BlobStore): Promise<StoredTasks> {
+    const backend = await openStoredFolder(data);
+    return new StoredTasks(backend, files ?? backend.blobs);
   }
 
-  private constructor(backend: Backend) {
+  private constructor(backend: Backend, store: BlobStore | undefined) {
     this.#backend = backend;
+    this.#storage = { backend, files: new TaskFiles({ store, logger: LOGGER }) };
   }
 
   async find(given: string): Promise<string> {
@@ -76,7 +80,7 @@ export class StoredTasks implements TaskSource {
   ): AsyncGenerator<LogItem> {
     const view = { hasNotes: notes !== false, joinsChunks };
     for (let after = start; ;) {
-      const page = await readLogPage(this.#backend, taskId, { ...PAGE, ...view, after });
+      const page = await readLogPage(this.#storage, taskId, { ...PAGE, ...view, after });
       if (page.isEmpty) return;
       for (const event of page.events) yield JSON.parse(loggedEventText(event)) as JsonObject;
       after = page.last;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Client, ClientConfig, QueryArrayConfig } from "pg";
 import { ClosedError, DatabaseError } from "./database-error.ts";
+import { DEFAULT_SCHEMA, MAX_SCHEMA } from "./sub-agent-schema.ts";
 
 /** Rows are arrays, which are cheaper to create than objects. */
 export type Rows = readonly (readonly unknown[])[];
@@ -64,6 +65,7 @@ export class Connection {
   /** Executes one statement. */
   async rows(text: string, values: readonly unknown[] = []): Promise<Rows> {
     const client = await this.#connected();
+    sendTogether(client);
     return execute(client, this.#prepared({ text, values }));
   }
 
@@ -74,6 +76,7 @@ export class Connection {
   async batch(statements: readonly Statement[]): Promise<readonly Rows[]> {
     const client = await this.#connected();
     const queries = statements.map((statement) => this.#prepared(statement));
+    sendTogether(client);
     if (queries.length === 1) return [await execute(client, queries[0]!)];
     const results = await Promise.allSettled([
       client.query("BEGIN"),
@@ -109,11 +112,14 @@ export class Connection {
     client?.then((silent) => silent.end()).catch(() => undefined);
   }
 
-  /** Completes what was sent, and disconnects. */
+  /** Completes what was sent, and disconnects. A server that does not answer is not waited for. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const client = await this.#client?.catch(() => undefined);
-    await client?.end();
+    if (client === undefined) return;
+    const late = setTimeout(() => client.connection.stream.destroy(), CLOSE_MS);
+    await client.end();
+    clearTimeout(late);
   }
 
   #connected(): Promise<Client> {
@@ -160,6 +166,13 @@ interface ListenEvents {
   readonly onLost: () => void;
 }
 
+/** Everything that is executed in this turn of the event loop is sent in one packet: each wakes the server. */
+function sendTogether({ connection: { stream } }: Client): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
 async function execute(client: Client, query: QueryArrayConfig): Promise<Rows> {
   const { rows } = await client.query(query);
   return rows;
@@ -185,7 +198,7 @@ export interface DatabaseAddress {
 
 const CONNECT_MS = 5000;
 const QUERY_MS = 15_000;
-const DEFAULT_SCHEMA = "convoke";
+const CLOSE_MS = 2000;
 
 /**
  * @param url with `schema`, `place`, `prepare=false` and `partitions=none` as parameters of ours, in
@@ -194,9 +207,9 @@ const DEFAULT_SCHEMA = "convoke";
 export function toAddress(url: string, schema?: string): DatabaseAddress {
   const parsed = parseUrl(url);
   const wanted = schema ?? parsed.searchParams.get("schema") ?? DEFAULT_SCHEMA;
-  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(wanted)) {
+  if (!/^[a-z_][a-z0-9_]*$/.test(wanted) || wanted.length > MAX_SCHEMA) {
     throw new DatabaseError(
-      `schema: ${JSON.stringify(wanted)} must have only a-z, 0-9 and _, and start with a letter`,
+      `schema: ${JSON.stringify(wanted)} must have only a-z, 0-9 and _, start with a letter, and have at most ${MAX_SCHEMA} characters`,
     );
   }
   const isPreparing = parsed.searchParams.get("prepare") !== "false";

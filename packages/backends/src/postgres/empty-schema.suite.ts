@@ -53,12 +53,19 @@ export function opensEmptySchemas(): () => Promise<Backend> {
   };
 }
 
+/** Shorter than the time since the machine was started, which the clock of leases counts from. */
+const LEASE_MS = 1000;
 /** Longer than any test. */
-const LEASE_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
-/** Opens storages whose leases end only when the test says so. */
+/**
+ * Opens storages whose leases end only when the test says so.
+ *
+ * @param settleMs how long those who wait for others wait for an answer; default: longer than any test
+ */
 export function opensSharedStorages(
   openBus: ReplacedParts["openBus"],
+  { settleMs = HOUR_MS }: Pick<ReplacedParts, "settleMs"> = {},
 ): () => Promise<SharedStorage> {
   const schemas = emptySchemas();
   return async () => {
@@ -80,15 +87,14 @@ export function opensSharedStorages(
             )
             .then(({ rows: [row] }) => {
               const before = LeaseTimes.now() - LEASE_MS;
-              times.renewed(2 * LEASE_MS, before, before);
+              times.renewed(HOUR_MS, before, before);
               lease = { replica: row.n, end: () => times.lost() };
               report({ replica: row.n });
             });
           return { stop: async () => {} };
         };
         const options = { url, leaseMs: LEASE_MS, host };
-        // Those who wait for others wait until they answer.
-        const parts = { startKeeper, openBus, settleMs: LEASE_MS };
+        const parts = { startKeeper, openBus, settleMs };
         const backend = await openWithParts(options, parts);
         leases.set(backend as SharingBackend, lease!);
         return backend as SharingBackend;

@@ -26,7 +26,7 @@ test("a hint reaches other processes and not its sender, also after a connection
   const connection = await aCutConnection(url);
   const [a, b] = [aProcess(url, 1), aProcess(connection.url, 2)];
   const isHeard = (replica: number): boolean => {
-    a.hints.send({ kind: "mailbox", replica });
+    a.hints.send({ kind: "mailbox", replica, taskId: "t1" });
     return b.received.some((hint) => hint.kind === "mailbox" && hint.replica === replica);
   };
 
@@ -41,7 +41,10 @@ test("a hint about more tasks than fit into a notification is sent in parts", as
   const url = await address();
   const [a, b] = [aProcess(url, 1), aProcess(url, 2)];
   await expect
-    .poll(() => (a.hints.send({ kind: "mailbox", replica: 9 }), b.received.length), EVENTUALLY)
+    .poll(
+      () => (a.hints.send({ kind: "mailbox", replica: 9, taskId: "t1" }), b.received.length),
+      EVENTUALLY,
+    )
     .toBeGreaterThan(0);
   const all = Array.from({ length: 1000 }, (_, index) => `task ${index} of a thousand`);
 
@@ -77,4 +80,23 @@ test.each([
   const seen = (): unknown => [bus.isWorking, lines.length];
   await expect.poll(seen, EVENTUALLY).toEqual([isWorking, isWorking ? 0 : 1]);
   for (const line of lines) expect(line).toContain("connect to Postgres directly");
+});
+
+test("an operator reads that a process cannot listen, and when it can again", async () => {
+  const connection = await aCutConnection(await address());
+  const lines: string[] = [];
+  const log = (line: string): void => void lines.push(line);
+  const connect = (): Connection => new Connection(toAddress(connection.url));
+  const bus = new NotifyBus({ connect, channel: "hints", logger: { info: log, warn: log } });
+  onTestFinished(() => bus.close());
+  bus.subscribe(() => {});
+  await expect.poll(() => bus.isWorking, EVENTUALLY).toBe(true);
+
+  connection.pointTo("postgres://localhost/none?host=/nowhere");
+  await expect.poll(() => [bus.isWorking, lines.length], EVENTUALLY).toEqual([false, 1]);
+  connection.pointTo(await address());
+  await expect.poll(() => [bus.isWorking, lines.length], EVENTUALLY).toEqual([true, 2]);
+
+  expect(lines[0]).toContain("it is tried again each second");
+  expect(lines[1]).toContain("arrive again");
 });

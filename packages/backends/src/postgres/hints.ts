@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "@convoke/protocol/internal";
 import type { Seq } from "@convoke/engine";
 import { type Bus, type BusReports, BusStatus } from "../storage/bus.ts";
@@ -10,8 +11,8 @@ export type Hint =
   | NewEvents
   /** The sender watches these tasks, and wants to hear of their heads. */
   | { readonly kind: "follow"; readonly taskIds: readonly string[] }
-  /** There are mailbox entries for a replica. */
-  | { readonly kind: "mailbox"; readonly replica: number }
+  /** There is a mailbox entry for a replica. */
+  | { readonly kind: "mailbox"; readonly replica: number; readonly taskId: string }
   /** Tasks of a replica were claimed by another one. */
   | { readonly kind: "lost"; readonly replica: number; readonly taskIds: readonly string[] }
   /** The sender has given up tasks. */
@@ -103,6 +104,9 @@ function readHint(text: string): (Hint & { readonly from: number }) | undefined 
 
 const RELISTEN_MS = 1000;
 
+/** How long the last hints may take when a process stops. */
+const SEND_MS = 500;
+
 /** How long a notification to oneself may take. */
 const PROBE_MS = 1000;
 
@@ -128,7 +132,7 @@ export class NotifyBus implements Bus {
   #unanswered: NodeJS.Timeout | undefined;
   #isClosed = false;
   #waiting: string[] = [];
-  #isSending = false;
+  #sending: Promise<void> | undefined;
 
   constructor(options: NotifyBusOptions) {
     this.#options = options;
@@ -153,7 +157,7 @@ export class NotifyBus implements Bus {
 
   publish(text: string): void {
     this.#waiting.push(text);
-    if (!this.#isSending) void this.#send();
+    this.#sending ??= this.#send();
   }
 
   async close(): Promise<void> {
@@ -161,6 +165,8 @@ export class NotifyBus implements Bus {
     clearTimeout(this.#again);
     clearTimeout(this.#unanswered);
     this.#status.close();
+    // Others should hear that this process stops.
+    await Promise.race([this.#sending, sleep(SEND_MS, undefined, { ref: false })]);
     await this.#connection.close();
   }
 
@@ -177,7 +183,8 @@ export class NotifyBus implements Bus {
     try {
       await this.#connection.listen(this.#options.channel, { onNotification, onLost: again });
       await this.#test();
-    } catch {
+    } catch (error) {
+      if (!this.#isClosed) this.#status.fails(error, "it is tried again each second");
       again();
     }
   }
@@ -204,13 +211,12 @@ export class NotifyBus implements Bus {
 
   /** One statement is under way at most; what is published meanwhile is sent together. */
   async #send(): Promise<void> {
-    this.#isSending = true;
     while (this.#waiting.length > 0) {
       const texts = this.#waiting;
       this.#waiting = [];
       await this.#connection.rows(NOTIFY, [this.#options.channel, texts]).catch(() => undefined);
     }
-    this.#isSending = false;
+    this.#sending = undefined;
   }
 }
 

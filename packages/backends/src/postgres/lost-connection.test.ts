@@ -80,7 +80,18 @@ test("after the connections were lost, reads and commits work again", async () =
     .toEqual({ kind: "committed", head: 2 });
 });
 
-test("tasks that were claimed without an answer are claimed again, and those that began meanwhile are not", async () => {
+test("a backend closes although the database does not answer", async () => {
+  const connection = await aCutConnection(await address());
+  const backend = await openPostgresBackend({ url: connection.url });
+  await backend.commit(creation);
+  expect(await backend.tasks.get("t1")).toMatchObject({ head: 1 });
+
+  connection.hold();
+
+  await backend.close();
+});
+
+test("tasks that were claimed without an answer are found, and can be claimed again", async () => {
   const url = await address();
   const connection = await aCutConnection(url);
   const witness = await anOpen(url);
@@ -101,8 +112,10 @@ test("tasks that were claimed without an answer are claimed again, and those tha
 
   expect(await lost).toMatchObject({ name: "StorageError" });
   await expect.poll(() => backend.commit(run("t2")).catch(() => undefined)).toBeTruthy();
-  expect(await backend.sharing!.claim(query)).toMatchObject([{ taskId: "t1", epoch: 3 }]);
+  expect(await backend.sharing!.ownTasks()).toEqual(["t1", "t2"]);
   expect(await backend.sharing!.claim(query)).toEqual([]);
+  const again = await backend.sharing!.claim({ ...query, abandoned: ["t1"] });
+  expect(again).toMatchObject([{ taskId: "t1", epoch: 3 }]);
 });
 
 test("steps of two processes at the same places: each place is written by one of them", async () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Metrics } from "@convoke/protocol";
 import type {
@@ -13,6 +12,7 @@ import type {
   StoredEvent,
   TaskIndex,
 } from "@convoke/engine";
+import { packageVersion } from "@convoke/engine/version";
 import { NatsBus, toNatsServers } from "../nats/nats-bus.ts";
 import type { Bus, BusReports } from "../storage/bus.ts";
 import { Connection, type DatabaseAddress, toAddress } from "./connection.ts";
@@ -155,7 +155,12 @@ export async function openWithParts(
   { startKeeper, openBus, settleMs = 100, migrations = MIGRATIONS }: ReplacedParts,
 ): Promise<Backend> {
   const { url, durability = "power", leaseMs = 3000, host = hostname(), metrics } = options;
-  const { software = ownSoftware(), migrate = true, onFatal = () => {}, logger } = options;
+  const {
+    software = `convoke ${packageVersion()}`,
+    migrate = true,
+    onFatal = () => {},
+    logger,
+  } = options;
   const address = toAddress(url, options.schema);
   const { schema, place } = address;
   const settings = durability === "process" ? ["SET synchronous_commit = off"] : [];
@@ -185,13 +190,6 @@ export async function openWithParts(
     await Promise.all(writers.map((connection) => connection.close()));
     throw DatabaseError.unusable(address, error);
   }
-}
-
-/** Works from `src` and from `dist`, which have the same depth. A bundle has no such file. */
-function ownSoftware(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  if (!existsSync(file)) return "convoke";
-  return `convoke ${(JSON.parse(readFileSync(file, "utf8")) as { version: string }).version}`;
 }
 
 interface Parts {
@@ -273,8 +271,14 @@ class PostgresBackend implements Backend {
     });
     this.tasks = new PostgresTaskIndex(reader);
     this.pushes = new PostgresPushStore(reader, writes);
-    const retention = { reader, writes, steps, partitions, shard: () => shard(0) };
-    this.retention = new PostgresRetentionStore(retention);
+    this.retention = new PostgresRetentionStore({
+      reader,
+      writes,
+      steps,
+      partitions,
+      shard: () => shard(0),
+      erasures: values("erasures"),
+    });
   }
 
   commit(step: CommitStep): Promise<CommitResult> {

@@ -142,6 +142,16 @@ async function writeAll(backend: Backend): Promise<void> {
     { ...step, statusAt: 2 },
     { ...step, statusAt: 2, after: { head: 1, epoch: 1 } },
     { ...step, statusAt: 3, create: { ...create, unlessForgotten: true }, message },
+    {
+      ...step,
+      statusAt: 4,
+      message: { messageId: "o", digest: "d" },
+      mailbox: ["1"],
+      snapshot: { seq: 1, json: "{}" },
+      push: { id: "p", config: "{}", cursor: 1 },
+    },
+    { ...step, taskId: "u", statusAt: 1, create },
+    { ...step, taskId: "u", statusAt: 2, state: "completed" },
   ];
   for (const one of steps) await backend.commit(one);
   await pushes.put("t", { id: "p", config: "{}", cursor: 1 });

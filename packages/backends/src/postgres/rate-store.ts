@@ -64,6 +64,10 @@ export class PostgresRateStore implements RateStore {
     return granted === 1 ? 0 : Math.max(1, Math.ceil(waitMs));
   }
 
+  async forget(keys: readonly string[]): Promise<void> {
+    await this.#rows("DELETE FROM @.rate WHERE key = ANY ($1::uuid[])", keys.map(hashed));
+  }
+
   close(): void {
     clearInterval(this.#sweeps);
   }

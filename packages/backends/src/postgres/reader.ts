@@ -32,17 +32,26 @@ import { toText } from "./text.ts";
 /** Segments of a log that are read at once. A segment has at least one event. */
 const SEGMENTS = 256;
 
-/** The segment that contains the event after `$2`, and those that follow it. */
+/** The most logs that are read by one statement. */
+const LOGS = 16;
+
+/** Of each log the segment that contains the event after a position, and those that follow it. */
 const SEGMENTS_AFTER = `
-  SELECT s.first, s.last, s.at, s.epoch, s.body FROM @.segment s
-  WHERE s.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1) AND s.first >= coalesce(
-    (SELECT p.first FROM @.segment p WHERE p.task = (SELECT t.n FROM @.task t WHERE t.task_id = $1)
-      AND p.first <= $2 + 1 ORDER BY p.first DESC LIMIT 1), 0)
-  ORDER BY s.first LIMIT $3`;
+  SELECT w.place, s.first, s.last, s.at, s.epoch, s.body
+  FROM unnest($1::text[], $2::int[], $3::int[]) WITH ORDINALITY AS w(id, after, count, place)
+  CROSS JOIN LATERAL (SELECT n FROM @.task WHERE task_id = w.id LIMIT 1) t
+  CROSS JOIN LATERAL (
+    SELECT s.first, s.last, s.at, s.epoch, s.body FROM @.segment s
+    WHERE s.task = t.n AND s.first >= coalesce(
+      (SELECT p.first FROM @.segment p WHERE p.task = t.n AND p.first <= w.after + 1
+        ORDER BY p.first DESC LIMIT 1), 0)
+    ORDER BY s.first LIMIT w.count) s`;
 
 /** Connections apart from those that commit, so that no read waits for a commit. */
 export class Reader {
   readonly #connections: readonly { readonly connection: Connection; pending: number }[];
+  /** Pages of logs that are read at the end of this turn of the event loop. */
+  #pages: WantedPage[] = [];
 
   constructor(connections: readonly Connection[]) {
     this.#connections = connections.map((connection) => ({ connection, pending: 0 }));
@@ -94,8 +103,8 @@ export class Reader {
     for (let from = after; ;) {
       // The first segment may end before the page begins.
       const count = Math.min(limit - page.length + 1, SEGMENTS);
-      const rows = await this.rows(SEGMENTS_AFTER, [toText(taskId), from, count]);
-      for (const [first, last, at, epoch, body] of rows as readonly SegmentRow[]) {
+      const rows = await this.#segments(taskId, from, count);
+      for (const [, first, last, at, epoch, body] of rows) {
         for (const [index, json] of unpackLines(body).entries()) {
           const seq = first + index;
           if (seq <= from) continue;
@@ -108,9 +117,53 @@ export class Reader {
       if (rows.length < count) return page;
     }
   }
+
+  /** Pages of several logs are read together: a process may take over thousands of tasks at once. */
+  #segments(taskId: string, after: Seq, count: number): Promise<readonly SegmentRow[]> {
+    return new Promise((resolve, reject) => {
+      this.#pages.push({ taskId, after, count, resolve, reject });
+      if (this.#pages.length === 1) process.nextTick(() => this.#readPages());
+    });
+  }
+
+  #readPages(): void {
+    const pages = this.#pages;
+    this.#pages = [];
+    for (let from = 0; from < pages.length; from += LOGS) {
+      void this.#readTogether(pages.slice(from, from + LOGS));
+    }
+  }
+
+  async #readTogether(pages: readonly WantedPage[]): Promise<void> {
+    const ids = pages.map(({ taskId }) => toText(taskId));
+    const positions = pages.map(({ after }) => after);
+    const counts = pages.map(({ count }) => count);
+    try {
+      const rows = await this.rows(SEGMENTS_AFTER, [ids, positions, counts]);
+      const byPlace = Map.groupBy(rows as readonly SegmentRow[], ([place]) => place);
+      for (const [index, { resolve }] of pages.entries()) resolve(byPlace.get(index + 1) ?? []);
+    } catch (error) {
+      for (const { reject } of pages) reject(error);
+    }
+  }
 }
 
-type SegmentRow = readonly [first: Seq, last: Seq, at: number, epoch: number, body: string];
+interface WantedPage {
+  readonly taskId: string;
+  readonly after: Seq;
+  readonly count: number;
+  readonly resolve: (rows: readonly SegmentRow[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type SegmentRow = readonly [
+  place: number,
+  first: Seq,
+  last: Seq,
+  at: number,
+  epoch: number,
+  body: string,
+];
 
 /** Point reads and lists. */
 export class PostgresTaskIndex implements TaskIndex {
@@ -133,7 +186,7 @@ export class PostgresTaskIndex implements TaskIndex {
     const count = countSql(query);
     const [[row], records] = await Promise.all([
       this.#reader.rows(count.text, count.values),
-      this.#records(pageSql(query)),
+      query.limit === 0 ? [] : this.#records(pageSql(query)),
     ]);
     return { records, total: Number(row?.[0]) };
   }

@@ -99,6 +99,9 @@ export class PostgresRegistryStore implements RegistryStore {
     }
   }
 
+  /** The files are those of the database server. */
+  async purge(): Promise<void> {}
+
   #rows(text: string, ...values: unknown[]): Promise<Rows> {
     return this.#stored(() => this.#connection.rows(text, values));
   }

@@ -1,4 +1,13 @@
-import type { PruneQuery, RetentionStore, Seq, StoredSnapshot, TaskRecord } from "@convoke/engine";
+import type {
+  PruneQuery,
+  RemoveQuery,
+  RetentionStore,
+  Seq,
+  StoredErasure,
+  StoredSnapshot,
+  TaskRecord,
+} from "@convoke/engine";
+import type { KeyValueStore } from "@convoke/protocol";
 import { unpackLines } from "../storage/front-coding.ts";
 import type { Partitions } from "./partitions.ts";
 import type { Reader } from "./reader.ts";
@@ -14,39 +23,87 @@ const LOCK = "pg_try_advisory_xact_lock(hashtext('convoke.retention'), hashtext(
 const NOT_PUSHED =
   "(SELECT p.id FROM @.push p WHERE p.task_id = t.task_id AND p.state = 0 LIMIT 1) IS NULL";
 
-/**
- * Both criteria apply to the oldest tasks first: by their age, and by their rank among more than
- * `$2`. The log goes with the task; the ids of its messages and of its context stay.
- */
-const PRUNE = `
+/** Of the owner `$5`, or of all if it is null, except those of `$6`. */
+const OF_OWNERS = "($5::text IS NULL OR t.owner = $5) AND t.owner <> ALL ($6::text[])";
+
+/** Of the agent `$7`, or of all if it is null, except those of `$8`. */
+const OF_AGENTS =
+  "($7::text IS NULL OR t.agent_id = $7) AND coalesce(t.agent_id, '') <> ALL ($8::text[])";
+
+/** Both criteria apply to the oldest tasks first: by their age, and by their rank among more than `$2`. */
+const PRUNE = pruneSql("true", "0");
+
+/** The same for those that ended at `$9` or later. */
+const PRUNE_FROM = pruneSql(
+  "t.status_at >= $9",
+  "(SELECT count(*) FROM @.task t WHERE t.ended AND t.status_at < $9)",
+);
+
+/** @param skipped how many tasks do not fulfil the condition, and count for `$2` */
+function pruneSql(condition: string, skipped: string): string {
+  return `
   WITH lock AS MATERIALIZED (SELECT ${LOCK} AS is_held),
   surplus AS MATERIALIZED (
-    SELECT greatest(0, (SELECT coalesce(sum(tasks), 0) FROM @.ended_count) - $2::bigint)::bigint AS tasks),
+    SELECT greatest(0, (SELECT coalesce(sum(tasks), 0) FROM @.ended_count) - $2::bigint - ${skipped})::bigint AS tasks),
   old AS MATERIALIZED (
     SELECT status_at, n FROM (
-      (SELECT t.status_at, t.n FROM @.task t WHERE t.ended AND t.status_at < $1 AND ${NOT_PUSHED}
+      (SELECT t.status_at, t.n FROM @.task t
+        WHERE t.ended AND t.status_at < $1 AND ${condition} AND ${OF_OWNERS} AND ${OF_AGENTS} AND ${NOT_PUSHED}
         ORDER BY t.status_at, t.n LIMIT $3)
       UNION
-      (SELECT t.status_at, t.n FROM (SELECT status_at, n, task_id FROM @.task
-        WHERE ended ORDER BY status_at, n LIMIT (SELECT tasks FROM surplus)) t
-        WHERE ${NOT_PUSHED} ORDER BY t.status_at, t.n LIMIT $3)
+      (SELECT t.status_at, t.n FROM (SELECT status_at, n, task_id, owner, agent_id FROM @.task t
+        WHERE ended AND ${condition} ORDER BY status_at, n LIMIT (SELECT tasks FROM surplus)) t
+        WHERE ${OF_OWNERS} AND ${OF_AGENTS} AND ${NOT_PUSHED} ORDER BY t.status_at, t.n LIMIT $3)
     ) both_criteria ORDER BY status_at, n LIMIT $3),
+  ${removal({ condition: "(SELECT is_held FROM lock)", shard: "$4" })}`;
+}
+
+/** Ended tasks by their ids. */
+const REMOVE = removeSql(false);
+
+/** The same, and the ids of their messages are freed. */
+const REMOVE_ALL = removeSql(true);
+
+function removeSql(freesMessages: boolean): string {
+  return `
+  WITH old AS MATERIALIZED (
+    SELECT t.n FROM @.task t WHERE t.ended AND t.task_id = ANY ($1::text[])),
+  ${removal({ condition: "true", shard: "$2::smallint", freesMessages })}`;
+}
+
+/**
+ * Removes the tasks of `old`, and returns their ids. The log goes with the task; the ids of its
+ * messages, unless they are freed, and of its context stay.
+ */
+function removal({
+  condition,
+  shard,
+  freesMessages = false,
+}: {
+  readonly condition: string;
+  readonly shard: string;
+  readonly freesMessages?: boolean;
+}): string {
+  const messages = freesMessages
+    ? "DELETE FROM @.message m USING removed WHERE m.task = removed.n"
+    : "UPDATE @.message m SET task = NULL FROM removed WHERE m.task = removed.n";
+  return `
   removed AS (
-    DELETE FROM @.task t USING old WHERE t.n = old.n AND (SELECT is_held FROM lock)
+    DELETE FROM @.task t USING old WHERE t.n = old.n AND ${condition}
     RETURNING t.n, t.task_id, t.owner, t.context, coalesce(t.agent_id, '') AS agent_id, t.state,
       t.listed, t.status_at),
   segments AS (DELETE FROM @.segment s USING removed WHERE s.task = removed.n),
   snapshots AS (DELETE FROM @.snapshot s USING removed WHERE s.task = removed.n),
   entries AS (DELETE FROM @.mailbox b USING removed WHERE b.task = removed.n),
   pushes AS (DELETE FROM @.push p USING removed WHERE p.task_id = removed.task_id),
-  messages AS (UPDATE @.message m SET task = NULL FROM removed WHERE m.task = removed.n),
+  messages AS (${messages}),
   counted AS (
     INSERT INTO @.counts (owner, agent_id, state, shard, tasks)
-    SELECT owner, agent_id, state, $4, -count(*) FROM removed WHERE listed
+    SELECT owner, agent_id, state, ${shard}, -count(*) FROM removed WHERE listed
     GROUP BY owner, agent_id, state ORDER BY owner, agent_id, state
     ON CONFLICT (owner, agent_id, state, shard) DO UPDATE SET tasks = counts.tasks + excluded.tasks),
   ended AS (
-    INSERT INTO @.ended_count (shard, tasks) SELECT $4, -count(*) FROM removed HAVING count(*) > 0
+    INSERT INTO @.ended_count (shard, tasks) SELECT ${shard}, -count(*) FROM removed HAVING count(*) > 0
     ON CONFLICT (shard) DO UPDATE SET tasks = ended_count.tasks + excluded.tasks),
   contexts AS (
     INSERT INTO @.pruned_context (owner, context, agent_id, at)
@@ -54,6 +111,7 @@ const PRUNE = `
     GROUP BY owner, context, agent_id ORDER BY owner, context, agent_id
     ON CONFLICT (owner, context, agent_id) DO UPDATE SET at = greatest(pruned_context.at, excluded.at))
   SELECT task_id FROM removed`;
+}
 
 const FORGET_MESSAGES = `
   WITH old AS MATERIALIZED (
@@ -66,6 +124,24 @@ const FORGET_CONTEXTS = `
   DELETE FROM @.pruned_context c USING old
   WHERE c.owner = old.owner AND c.context = old.context AND c.agent_id = old.agent_id
   RETURNING 1`;
+
+/**
+ * Counts of several shards are together those of an owner, and others may change them meanwhile: so they
+ * are locked, and removed if they are nothing together. Ids of messages are hashes, which name no owner.
+ */
+const FORGET_OWNER = `
+  WITH own AS MATERIALIZED (
+    SELECT agent_id, state, shard, tasks FROM @.counts WHERE owner = $1
+    ORDER BY agent_id, state, shard FOR UPDATE),
+  empty AS (SELECT agent_id, state FROM own GROUP BY agent_id, state HAVING sum(tasks) = 0),
+  contexts AS (DELETE FROM @.pruned_context WHERE owner = $1)
+  DELETE FROM @.counts c USING own JOIN empty USING (agent_id, state)
+  WHERE c.owner = $1 AND c.agent_id = own.agent_id AND c.state = own.state AND c.shard = own.shard`;
+
+/** The URLs of removed pushes, to which a process delivered or, if it was killed, had claimed to. */
+const FORGET_ENDPOINTS = `
+  DELETE FROM @.endpoint e
+  WHERE (SELECT p.id FROM @.push p WHERE p.endpoint = e.key AND p.state = 0 LIMIT 1) IS NULL`;
 
 const SEGMENTS = `
   SELECT s.first, s.at, s.epoch, s.body FROM @.segment s
@@ -98,6 +174,8 @@ interface Parts {
   readonly steps: StepWriter;
   readonly partitions: Partitions;
   readonly shard: () => number;
+  /** Erasures that have begun. */
+  readonly erasures: KeyValueStore;
 }
 
 /** Removes tasks and compacts logs, between the commits of this process. */
@@ -108,14 +186,33 @@ export class PostgresRetentionStore implements RetentionStore {
     this.#parts = parts;
   }
 
-  prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
+  prune(query: PruneQuery): Promise<readonly string[]> {
+    const { endedBefore, keep, limit, owner, exceptOwners = [] } = query;
     const { writes, steps, partitions, shard } = this.#parts;
-    const values = [toBigint(endedBefore), toBigint(keep), limit, shard()];
+    const { agentId, exceptAgents = [], endedFrom } = query;
+    const whose = [owner === undefined ? null : toText(owner), exceptOwners.map(toText)];
+    const which = [agentId === undefined ? null : toText(agentId), exceptAgents.map(toText)];
+    const values = [toBigint(endedBefore), toBigint(keep), limit, shard(), ...whose, ...which];
     return writes.write(async (connection) => {
-      const removed = await connection.rows(PRUNE, values);
-      for (const [taskId] of removed) steps.forget(fromText(taskId as string));
+      const removed =
+        endedFrom === undefined
+          ? await connection.rows(PRUNE, values)
+          : await connection.rows(PRUNE_FROM, [...values, toBigint(endedFrom)]);
+      const taskIds = removed.map(([taskId]) => fromText(taskId as string));
+      for (const taskId of taskIds) steps.forget(taskId);
       await partitions.tendIfDue();
-      return removed.length;
+      return taskIds;
+    });
+  }
+
+  remove({ taskIds, freesMessages = false }: RemoveQuery): Promise<readonly string[]> {
+    const { writes, steps, shard } = this.#parts;
+    const values = [taskIds.map(toText), shard()];
+    return writes.write(async (connection) => {
+      const rows = await connection.rows(freesMessages ? REMOVE_ALL : REMOVE, values);
+      const removed = rows.map(([taskId]) => fromText(taskId as string));
+      for (const taskId of removed) steps.forget(taskId);
+      return removed;
     });
   }
 
@@ -152,6 +249,28 @@ export class PostgresRetentionStore implements RetentionStore {
   /** Autovacuum and dropped partitions return space by themselves. */
   async reclaim(): Promise<boolean> {
     return this.#parts.writes.write(async () => false);
+  }
+
+  async forgetOwner(owner: string): Promise<void> {
+    await this.#parts.writes.write((connection) => connection.rows(FORGET_OWNER, [toText(owner)]));
+  }
+
+  async erasures(): Promise<readonly StoredErasure[]> {
+    const values = await this.#parts.erasures.list();
+    return values.map(({ key, value }) => ({ id: key, json: value }));
+  }
+
+  async putErasure(id: string, json: string | null): Promise<boolean> {
+    const { erasures } = this.#parts;
+    if (json === null) return erasures.delete(id);
+    const stored = await erasures.get(id);
+    await erasures.put(id, json);
+    return stored !== undefined;
+  }
+
+  /** The files are those of the database server, whose vacuum reuses the space. */
+  async purge(): Promise<void> {
+    await this.#parts.writes.write((connection) => connection.rows(FORGET_ENDPOINTS));
   }
 
   #delete(text: string, before: number, limit: number): Promise<number> {

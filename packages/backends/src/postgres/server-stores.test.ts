@@ -81,6 +81,16 @@ describe("two processes on one database", () => {
     expect(await a.rates.draw("ann", HOURLY, 10)).toEqual({ drawn: 10, left: 0 });
   });
 
+  test("forget what they have counted of a caller, and of no other", async () => {
+    const { a, b } = await twoStores();
+    for (const caller of ["ann", "bob"]) await a.rates.draw(caller, HOURLY, 10);
+
+    await b.rates.forget(["ann", "nobody"]);
+
+    expect(await a.rates.draw("ann", HOURLY, 4)).toMatchObject({ drawn: 4 });
+    expect(await a.rates.draw("bob", HOURLY, 4)).toMatchObject({ drawn: 0 });
+  });
+
   test("count arrivals in one window", async () => {
     const { a, b, ...database } = await twoStores();
     const pass = passing(database);

@@ -1,4 +1,5 @@
 import { describeHints, describeSharing } from "@convoke/engine/testing";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { opensSharedStorages } from "./empty-schema.suite.ts";
 import { noHints } from "./no-hints.suite.ts";
@@ -6,6 +7,7 @@ import type { Bus } from "../storage/bus.ts";
 import { openNotifyBus } from "./postgres-backend.ts";
 
 const openStorage = opensSharedStorages(openNotifyBus);
+const openDeafStorage = opensSharedStorages(noHints, { settleMs: 100 });
 
 describeSharing("processes on one Postgres database", openStorage);
 
@@ -15,14 +17,27 @@ test("a list can wait until what other processes have begun to write is stored",
   const [a, b] = [await storage.open(), await storage.open()];
   const create = { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 };
   const step = { epoch: 1, events: ["{}"], state: "working", statusAt: 1, listed: true } as const;
+  // A question that is sent before the other process listens is not answered.
+  const hasAnswer = () =>
+    Promise.race([b.sharing.settled(Date.now()).then(() => true), sleep(200)]);
+  await expect.poll(hasAnswer, { timeout: 20_000 }).toBe(true);
 
   const commits = Array.from({ length: 50 }, (_, index) =>
     a.commit({ taskId: `t${index}`, create, ...step }),
   );
-  await b.sharing.settled(Date.now());
+  const settled = b.sharing.settled(Date.now()).then(() => "was answered");
 
+  expect(await Promise.race([settled, sleep(20_000, "was not answered")])).toBe("was answered");
   expect((await b.tasks.list({ owner: "ann", limit: 99 })).records).toHaveLength(50);
   await Promise.all(commits);
+});
+
+test("a list does not wait for long for a process that does not answer", async () => {
+  const storage = await openDeafStorage();
+  onTestFinished(() => storage.close());
+  const [, b] = [await storage.open(), await storage.open()];
+
+  await b.sharing.settled(Date.now());
 });
 
 test("processes hear that another one has given up a task", async () => {

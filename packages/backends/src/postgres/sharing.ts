@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { KeyValueStore, OpenValues } from "@convoke/protocol";
-import { sleep } from "@convoke/protocol/internal";
+import { orAborted, sleep } from "@convoke/protocol/internal";
 import type {
   ClaimQuery,
   ClaimedTask,
@@ -41,6 +41,10 @@ import type { WriteQueue } from "./write-queue.ts";
 
 /** How often to look for mailbox entries and lost tasks, in case a hint was lost. */
 const LOOK_MS = 1000;
+
+/** How long it may take to give up all tasks. */
+const LEAVE_MS = 2000;
+
 interface Parts {
   readonly reader: Reader;
   readonly lease: Lease;
@@ -66,8 +70,6 @@ export class PostgresSharing implements Sharing {
   /** The answers of other processes to this one's question whether they are settled. */
   readonly #settling = new Map<string, (replica: number) => void>();
   readonly #looks: NodeJS.Timeout;
-  /** Whether the answer to a claim was lost. */
-  #isUnsure = false;
   #mailboxEntries = 0;
 
   constructor(parts: Parts) {
@@ -108,7 +110,7 @@ export class PostgresSharing implements Sharing {
 
   receive(hint: Hint): void {
     const { lease, hints, writes } = this.#parts;
-    if (hint.kind === "mailbox" && hint.replica === lease.replica) void this.#lookForMail();
+    if (hint.kind === "mailbox" && hint.replica === lease.replica) this.#hasMail([hint.taskId]);
     if (hint.kind === "lost" && hint.replica === lease.replica)
       void this.#lookForLost(hint.taskIds);
     if (hint.kind === "released") for (const released of this.#onReleased) released();
@@ -122,26 +124,14 @@ export class PostgresSharing implements Sharing {
   async claim(query: ClaimQuery): Promise<readonly ClaimedTask[]> {
     const { agentIds, dueAt, limit, abandoned = [] } = query;
     const { replica, isUnbroken } = this.#parts.lease;
-    const unknown = this.#isUnsure ? await this.#ownWithoutKnowing(replica) : [];
-    const own = [...abandoned, ...unknown].map(toText);
+    const own = abandoned.map(toText);
     const values = [replica, agentIds.map(toText), dueAt, limit, isUnbroken, own, this.host];
-    const rows = await this.#parts.reader.once(CLAIM, values).catch((error: unknown) => {
-      this.#isUnsure = true;
-      throw error;
-    });
-    this.#isUnsure = false;
-    return this.#claimed(rows);
+    return this.#claimed(await this.#parts.reader.once(CLAIM, values));
   }
 
-  /**
-   * The tasks that this process has claimed without knowing. What it began to work on meanwhile is in
-   * `#own`, or still being written.
-   */
-  async #ownWithoutKnowing(replica: number): Promise<readonly string[]> {
-    const rows = await this.#parts.reader.rows(OWN, [replica]);
-    const recorded = rows.map(([taskId]) => fromText(taskId as string));
-    const { writes } = this.#parts;
-    return recorded.filter((taskId) => !this.#own.has(taskId) && !writes.hasWrite(taskId));
+  async ownTasks(): Promise<readonly string[]> {
+    const rows = await this.#parts.reader.rows(OWN, [this.#parts.lease.replica]);
+    return rows.map(([taskId]) => fromText(taskId as string));
   }
 
   async claimTask(
@@ -154,8 +144,10 @@ export class PostgresSharing implements Sharing {
   }
 
   async release(taskIds: readonly string[]): Promise<void> {
-    await this.#parts.reader.rows(RELEASE, [this.#parts.lease.replica, taskIds.map(toText)]);
-    this.#forget(taskIds);
+    if (taskIds.length > 0) {
+      await this.#parts.reader.rows(RELEASE, [this.#parts.lease.replica, taskIds.map(toText)]);
+      this.#forget(taskIds);
+    }
     this.#parts.hints.send({ kind: "released" });
   }
 
@@ -172,8 +164,8 @@ export class PostgresSharing implements Sharing {
       });
       if (row !== undefined) {
         const [id, replica] = row as readonly [string, number | null];
-        if (replica === this.#parts.lease.replica) void this.#lookForMail();
-        else if (replica !== null) this.#parts.hints.send({ kind: "mailbox", replica });
+        if (replica === this.#parts.lease.replica) this.#hasMail([taskId]);
+        else if (replica !== null) this.#parts.hints.send({ kind: "mailbox", replica, taskId });
         return { kind: "posted", id };
       }
       const refusal = await this.#whyNotPosted(taskId, messageId);
@@ -254,7 +246,8 @@ export class PostgresSharing implements Sharing {
     clearInterval(this.#looks);
     const { reader, lease } = this.#parts;
     // What cannot be given up now is claimed by others when the lease ends.
-    await reader.rows(LEAVE, [lease.replica]).catch(() => undefined);
+    const left = reader.rows(LEAVE, [lease.replica]);
+    await orAborted(left, AbortSignal.timeout(LEAVE_MS)).catch(() => undefined);
   }
 
   #claimed(rows: Rows): readonly ClaimedTask[] {
@@ -308,6 +301,10 @@ export class PostgresSharing implements Sharing {
     const rows = await reader.rows(MAILBOX_OF, [lease.replica]).catch(() => []);
     this.#mailboxEntries = rows.reduce((sum, [, count]) => sum + Number(count), 0);
     const taskIds = rows.map(([taskId]) => fromText(taskId as string));
+    this.#hasMail(taskIds);
+  }
+
+  #hasMail(taskIds: readonly string[]): void {
     if (taskIds.length > 0) for (const read of this.#onMailbox) read(taskIds);
   }
 

@@ -52,7 +52,7 @@ export interface TaskChange {
   /** Absent: the steps do not change it. */
   readonly wakeAt: number | null | undefined;
   readonly running: CommitStep["running"];
-  readonly messages: readonly PlannedMessage[];
+  readonly message: PlannedMessage | undefined;
   readonly snapshot: CommitStep["snapshot"];
   readonly pushes: readonly NonNullable<CommitStep["push"]>[];
   readonly mailbox: readonly string[];
@@ -79,7 +79,7 @@ const rules = { isTerminal, mayFollow };
 /**
  * Decides about steps in their order, each on the basis of those before it, and joins those of the
  * same task. Nothing is written yet: the statements of `step-sql.ts` write a change only if the task
- * is as it was assumed here. A step that must wait for the next plan has no result.
+ * is as it was assumed here. A step that must wait for the next plan has no result, nor do those after it.
  */
 export function planSteps(
   steps: readonly CommitStep[],
@@ -91,15 +91,12 @@ export function planSteps(
   const opened = new Set<string>();
   const results = new Map<CommitStep, CommitResult | InvalidStepError>();
   const unsure = new Set<CommitStep>();
-  const waiting = new Set<string>();
 
   for (const step of steps) {
     const { taskId, create } = step;
     const draft = drafts.get(taskId);
-    if (waiting.has(taskId) || draft?.mustWait(step) === true) {
-      waiting.add(taskId);
-      continue;
-    }
+    // What follows may depend on it, for example on its message.
+    if (draft?.mustWait(step) === true) break;
     const stored = draft?.after ?? known.task(taskId);
     const scope = scopeOf(create) ?? stored;
     const key = step.message && scope && messageKey(scope, step.message);
@@ -156,7 +153,7 @@ class Draft implements TaskChange {
   readonly events: string[] = [];
   wakeAt: number | null | undefined;
   running: CommitStep["running"];
-  readonly messages: PlannedMessage[] = [];
+  message: PlannedMessage | undefined;
   snapshot: CommitStep["snapshot"];
   readonly pushes: NonNullable<CommitStep["push"]>[] = [];
   readonly mailbox: string[] = [];
@@ -170,9 +167,14 @@ class Draft implements TaskChange {
     this.isPlain = step.create === undefined;
   }
 
-  /** The events of a change have one epoch, and a push config cannot be stored twice in one statement. */
-  mustWait({ epoch, push }: CommitStep): boolean {
-    return epoch !== this.after.epoch || this.pushes.some(({ id }) => id === push?.id);
+  /**
+   * The events of a change have one epoch, it has one message at most, and a push config cannot be
+   * stored twice in one statement.
+   */
+  mustWait({ epoch, message, push }: CommitStep): boolean {
+    const hasMessages = message !== undefined && this.message !== undefined;
+    const isSamePush = this.pushes.some(({ id }) => id === push?.id);
+    return epoch !== this.after.epoch || hasMessages || isSamePush;
   }
 
   add(step: CommitStep, key: string | undefined, replica: number): void {
@@ -204,7 +206,7 @@ class Draft implements TaskChange {
     this.events.push(...step.events);
     if (wakeAt !== undefined) this.wakeAt = wakeAt;
     if (running !== undefined) this.running = running;
-    if (key !== undefined) this.messages.push({ key, digest: message!.digest, at: statusAt });
+    if (key !== undefined) this.message = { key, digest: message!.digest, at: statusAt };
     if (snapshot !== undefined && snapshot.seq > (this.snapshot?.seq ?? 0))
       this.snapshot = snapshot;
     if (push !== undefined) this.pushes.push(push);

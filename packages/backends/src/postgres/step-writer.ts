@@ -33,7 +33,7 @@ export interface Lane {
   readonly shard: number;
 }
 
-/** A batch that is not written after so many attempts meets another one each time. */
+/** A batch of which nothing is written after so many attempts meets another one each time. */
 const ATTEMPTS = 20;
 
 /**
@@ -104,7 +104,9 @@ export class StepWriter {
         continue;
       }
       this.#settle(plan, written, results);
-      open = open.filter((step) => !results.has(step));
+      const rest = open.filter((step) => !results.has(step));
+      if (rest.length < open.length) attempt = 0;
+      open = rest;
       if (open.length > 0) await known.read(open);
     }
   }
@@ -359,7 +361,7 @@ function isLostRace(error: unknown): boolean {
   return [NOT_AS_ASSUMED, "23505", "40P01", "40001"].includes(sqlState(error) ?? "");
 }
 
-/** Whether the values of a step cannot be stored: data exceptions and exceeded limits. */
+/** Whether the values of a step cannot be stored: no integers, data exceptions and exceeded limits. */
 function isInvalidValue(error: unknown): boolean {
-  return /^(?:22|54)/.test(sqlState(error) ?? "");
+  return error instanceof RangeError || /^(?:22|54)/.test(sqlState(error) ?? "");
 }

@@ -1,9 +1,11 @@
+import { hash } from "node:crypto";
 import { agentIdFrom } from "@convoke/protocol/internal";
 
-const DEFAULT_SCHEMA = "convoke";
+export const DEFAULT_SCHEMA = "convoke";
 
-/** Postgres cuts longer names. */
-const MAX_SCHEMA = 63;
+/** The longest name of a schema that an address may have. */
+export const MAX_SCHEMA = 48;
+const DIGEST_DIGITS = 8;
 
 /**
  * The address for the tasks of a sub-agent, which are in a schema of their own. The parameter `place`
@@ -14,8 +16,7 @@ const MAX_SCHEMA = 63;
  */
 export function subAgentUrl(database: string, name: string): string {
   const url = new URL(withPlace(database, `agents/${name}`));
-  const schema = url.searchParams.get("schema") ?? DEFAULT_SCHEMA;
-  url.searchParams.set("schema", subAgentSchema(schema, name));
+  url.searchParams.set("schema", subAgentSchema(schemaOf(database), name));
   return url.href;
 }
 
@@ -24,16 +25,25 @@ export function hostedAgentUrl(database: string, id: string): string {
   return withPlace(database, `agents/${id}`);
 }
 
+/** The schema that an address names. */
+export function schemaOf(database: string): string {
+  return new URL(database).searchParams.get("schema") ?? DEFAULT_SCHEMA;
+}
+
 function withPlace(database: string, below: string): string {
   const url = new URL(database);
-  const schema = url.searchParams.get("schema") ?? DEFAULT_SCHEMA;
+  const schema = schemaOf(database);
   const { root = schema, path = "" } = readPlace(url.searchParams.get("place") ?? "") ?? {};
   url.searchParams.set("place", placeText(root, path === "" ? below : `${path}/${below}`));
   return url.href;
 }
 
+/** A long name is cut and ends with a digest, so that no two sub-agents share a schema. */
 export function subAgentSchema(schema: string, name: string): string {
-  return `${schema}_${agentIdFrom(name).replaceAll("-", "_")}`.slice(0, MAX_SCHEMA);
+  const whole = `${schema}_${agentIdFrom(name).replaceAll("-", "_")}`;
+  if (whole.length <= MAX_SCHEMA) return whole;
+  const digest = hash("sha256", whole, "hex").slice(0, DIGEST_DIGITS);
+  return `${whole.slice(0, MAX_SCHEMA - DIGEST_DIGITS - 1)}_${digest}`;
 }
 
 export function placeText(root: string, path: string): string {

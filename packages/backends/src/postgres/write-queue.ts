@@ -7,6 +7,13 @@ import type { Lane, StepWriter } from "./step-writer.ts";
 /** Steps that share a transaction. More would make a caller wait longer than they save. */
 const MAX_STEPS = 128;
 
+/**
+ * The second connection is used when this many writes wait for the first one, or have waited for so
+ * long: a transaction has a cost of its own, and the fewer there are, the less a step costs.
+ */
+const ENOUGH = 32;
+const SLOW_MS = 5;
+
 interface PendingStep {
   readonly kind: "step";
   readonly taskId: string;
@@ -31,9 +38,9 @@ interface Parts {
 }
 
 /**
- * Executes the writes of this process on two connections: while one waits for the disk, the other
- * executes the next batch. Writes of the same task keep their order, and a write that concerns any
- * task waits for all before it.
+ * Executes the writes of this process, if there are many on two connections: while one waits for the
+ * disk, the other executes the next batch. Writes of the same task keep their order, and a write that
+ * concerns any task waits for all before it.
  */
 export class WriteQueue {
   readonly #parts: Parts;
@@ -46,6 +53,8 @@ export class WriteQueue {
   #isAlone = false;
   #waiting: Write[] = [];
   #isScheduled = false;
+  /** Set while writes wait for a batch that is being executed. */
+  #slow: NodeJS.Timeout | undefined;
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
@@ -124,12 +133,32 @@ export class WriteQueue {
     else this.#writes.delete(taskId);
   }
 
-  #start(): void {
-    while (this.#idle.length > 0) {
+  /** @param isSlow whether writes have waited long enough for another connection */
+  #start(isSlow = false): void {
+    while (this.#idle.length > 0 && this.#waiting.length > 0) {
+      const isBusy = this.#idle.length < this.#parts.lanes.length;
+      if (isBusy && !isSlow && this.#waiting.length < ENOUGH) return this.#startLater();
       const next = this.#next();
       if (next === undefined) return;
       void this.#run(this.#idle.shift()!, next);
     }
+  }
+
+  /** Many tasks write again as soon as they know the result of a batch: that joins the next one. */
+  #startAfterTurn(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#start();
+    });
+  }
+
+  #startLater(): void {
+    this.#slow ??= setTimeout(() => {
+      this.#slow = undefined;
+      this.#start(true);
+    }, SLOW_MS);
   }
 
   /** The next writes that can be executed together: steps, or one other write. */
@@ -170,7 +199,10 @@ export class WriteQueue {
     }
     // The same lane is used again, so that the other one connects only under load.
     this.#idle.unshift(lane);
-    this.#start();
+    clearTimeout(this.#slow);
+    this.#slow = undefined;
+    if (writes.length > 1) this.#startAfterTurn();
+    else this.#start();
     if (this.#isIdle) this.#onIdle?.();
   }
 

@@ -14,14 +14,20 @@ import type {
   WriterSettings,
 } from "./thread-messages.ts";
 import type { TaskState } from "@convoke/protocol";
-import type { PruneQuery, Seq } from "@convoke/engine";
+import type { PruneQuery, RemoveQuery, Seq } from "@convoke/engine";
 import { unpackLines } from "../storage/front-coding.ts";
+
+const ENDED_COLUMNS =
+  "n, task_id AS taskId, owner, agent_id AS agentId, context, state, listed, status_at AS endedAt";
 
 /**
  * Merges the two halves of the index. Tasks that ended at the same time are in the
  * order of their creation.
  */
 export const OLDEST_ENDED = `${endedSql(1)} UNION ALL ${endedSql(0)} ORDER BY endedAt, n`;
+
+const COUNT_ENDED = `SELECT count(*) AS tasks FROM tasks INDEXED BY tasks_ended
+  WHERE ended = 1 AND compacted IN (0, 1) AND status_at < :before`;
 
 /** Dispatches the writes of a batch. Used in the writer thread, within a transaction. */
 export class BatchWriter {
@@ -31,11 +37,15 @@ export class BatchWriter {
   readonly #pushes: PushWriter;
   readonly #retention: RetentionWriter;
   readonly #counts: TaskCounts;
+  readonly #dataVersion: StatementSync;
+  #version: unknown;
 
   constructor(
     db: DatabaseSync,
     { terminal, followers }: Pick<WriterSettings, "terminal" | "followers">,
   ) {
+    this.#dataVersion = db.prepare("PRAGMA data_version");
+    this.#dataVersion.setReturnArrays(true);
     const messages = (this.#messages = new MessageWriter(db));
     const contexts = (this.#contexts = new ContextWriter(db));
     const pushes = (this.#pushes = new PushWriter(db));
@@ -43,6 +53,13 @@ export class BatchWriter {
     const parts = { messages, contexts, pushes, counts };
     const steps = (this.#steps = new StepWriter(db, { terminal, followers, ...parts }));
     this.#retention = new RetentionWriter(db, { steps, ...parts });
+  }
+
+  /** Clears all caches if another connection has written since the last transaction. */
+  begin(): void {
+    const [version] = this.#dataVersion.get() as unknown as [number];
+    if (version !== this.#version) this.reset();
+    this.#version = version;
   }
 
   write(write: SentWrite): WriteAnswer {
@@ -72,15 +89,28 @@ export class BatchWriter {
         return this.#pushes.delete(write.taskId, write.id);
       case "prune":
         return this.#retention.prune(write.query);
+      case "remove":
+        return this.#retention.remove(write.query);
       case "compact":
         return this.#retention.compact(write);
       case "forget-messages":
         return this.#messages.forget(write.acceptedBefore, write.limit);
       case "forget-contexts":
         return this.#contexts.forget(write.endedBefore, write.limit);
+      case "forget-owner":
+        return this.#forgetOwner(write.owner);
+      case "put-erasure":
+        return this.#retention.putErasure(write.id, write.json);
       default:
         return write satisfies never;
     }
+  }
+
+  #forgetOwner(owner: string): undefined {
+    this.#counts.flush();
+    this.#counts.forgetOwner(owner);
+    this.#messages.forgetOwner(owner);
+    this.#contexts.forgetOwner(owner);
   }
 }
 
@@ -99,14 +129,16 @@ export function applyBatch(
     let index = 0;
     try {
       db.exec("BEGIN IMMEDIATE");
+      writer.begin();
       for (; index < writes.length; index += 1) {
         const reason = rejected.get(index);
         answers[index] =
           reason === undefined ? attempt(writer, writes[index]!) : { kind: "rejected", reason };
       }
       writer.flush();
+      const ready = performance.now();
       db.exec("COMMIT");
-      return { kind: "answers", answers };
+      return { kind: "answers", answers, syncMs: performance.now() - ready };
     } catch (error) {
       writer.reset();
       if (db.isTransaction) db.exec("ROLLBACK");
@@ -163,6 +195,7 @@ interface EndedTask {
 class RetentionWriter {
   readonly #parts: Parts;
   readonly #oldestEnded: StatementSync;
+  readonly #countEnded: StatementSync;
   readonly #deletions: readonly StatementSync[];
   readonly #findEnded: StatementSync;
   readonly #lastSegment: StatementSync;
@@ -171,16 +204,21 @@ class RetentionWriter {
   readonly #putSegment: StatementSync;
   readonly #putSnapshot: StatementSync;
   readonly #setCompacted: StatementSync;
+  readonly #putErasure: StatementSync;
+  readonly #deleteErasure: StatementSync;
 
   constructor(db: DatabaseSync, parts: Parts) {
     this.#parts = parts;
     this.#oldestEnded = db.prepare(OLDEST_ENDED);
+    this.#countEnded = db.prepare(COUNT_ENDED);
     this.#deletions = [
       "DELETE FROM segments WHERE task = ?",
       "DELETE FROM snapshots WHERE task = ?",
       "DELETE FROM tasks WHERE n = ?",
     ].map((sql) => db.prepare(sql));
-    this.#findEnded = db.prepare("SELECT n FROM tasks WHERE task_id = ? AND ended = 1");
+    this.#findEnded = db.prepare(
+      `SELECT ${ENDED_COLUMNS} FROM tasks WHERE task_id = ? AND ended = 1`,
+    );
     this.#lastSegment = db.prepare(
       "SELECT last FROM segments WHERE task = ? ORDER BY last DESC LIMIT 1",
     );
@@ -195,28 +233,58 @@ class RetentionWriter {
       "INSERT OR REPLACE INTO snapshots (task, seq, json) VALUES (?, ?, ?)",
     );
     this.#setCompacted = db.prepare("UPDATE tasks SET compacted = 1 WHERE n = ?");
+    this.#putErasure = db.prepare("INSERT INTO erasures (id, json) VALUES (?, ?)");
+    this.#deleteErasure = db.prepare("DELETE FROM erasures WHERE id = ?");
   }
 
-  prune({ endedBefore, keep, limit }: PruneQuery): number {
+  prune(query: PruneQuery): readonly string[] {
+    const { endedBefore, keep, limit, owner, exceptOwners = [] } = query;
+    const { agentId, exceptAgents = [], endedFrom = 0 } = query;
     this.#parts.steps.flush();
     const surplus = this.#parts.counts.endedTasks - keep;
     const removed: EndedTask[] = [];
-    let rank = 0;
+    let rank = surplus > 0 && endedFrom > 0 ? this.#countEndedBefore(endedFrom) : 0;
     // Both criteria apply to the oldest tasks first, so the first task that can stay ends the loop.
-    for (const row of this.#oldestEnded.iterate()) {
+    for (const row of this.#oldestEnded.iterate({ from: endedFrom })) {
       const task = row as unknown as EndedTask;
       const isExpired = task.endedAt < endedBefore || rank < surplus;
       if (!isExpired || removed.length >= limit) break;
       rank += 1;
+      const isMeant = owner === undefined || task.owner === owner;
+      if (!isMeant || exceptOwners.includes(task.owner)) continue;
+      const isOfAgent = agentId === undefined || task.agentId === agentId;
+      if (!isOfAgent || exceptAgents.includes(task.agentId ?? "")) continue;
       if (task.isPushed === 0) removed.push(task);
     }
     for (const task of removed) this.#delete(task);
-    return removed.length;
+    return removed.map(({ taskId }) => taskId);
+  }
+
+  #countEndedBefore(at: number): number {
+    return Number(this.#countEnded.get({ before: at })?.["tasks"]);
+  }
+
+  remove({ taskIds, freesMessages }: RemoveQuery): readonly string[] {
+    this.#parts.steps.flush();
+    return taskIds.filter((taskId) => {
+      const task = this.#findEnded.get(taskId) as Omit<EndedTask, "isPushed"> | undefined;
+      if (task === undefined) return false;
+      if (freesMessages === true) this.#parts.messages.free(task.n);
+      this.#delete(task);
+      return true;
+    });
+  }
+
+  /** Resolves to whether it was stored before. */
+  putErasure(id: string, json: string | null): boolean {
+    const wasThere = this.#deleteErasure.run(id).changes === 1;
+    if (json !== null) this.#putErasure.run(id, json);
+    return wasThere;
   }
 
   compact({ taskId, snapshot, keep }: CompactWrite): boolean {
     this.#parts.steps.flush();
-    const task = this.#findEnded.get(taskId) as { readonly n: number } | undefined;
+    const task = this.#findEnded.get(taskId) as Pick<EndedTask, "n"> | undefined;
     if (task === undefined || this.#parts.pushes.hasUndelivered(taskId)) return false;
     const segment = this.#lastSegment.get(task.n) as Pick<Segment, "last"> | undefined;
     if (snapshot.seq !== (segment?.last ?? 0)) return false;
@@ -227,7 +295,7 @@ class RetentionWriter {
     return true;
   }
 
-  #delete(task: EndedTask): void {
+  #delete(task: Omit<EndedTask, "isPushed">): void {
     const { n, taskId, state, listed } = task;
     this.#parts.counts.ended(-1);
     if (listed === 1) {
@@ -256,9 +324,9 @@ class RetentionWriter {
 
 function endedSql(compacted: 0 | 1): string {
   return `
-    SELECT n, task_id AS taskId, owner, agent_id AS agentId, context, state, listed, status_at AS endedAt,
+    SELECT ${ENDED_COLUMNS},
       EXISTS (SELECT 1 FROM pushes WHERE pushes.task_id = tasks.task_id AND pushes.state = 'active') AS isPushed
-    FROM tasks INDEXED BY tasks_ended WHERE ended = 1 AND compacted = ${compacted}`;
+    FROM tasks INDEXED BY tasks_ended WHERE ended = 1 AND compacted = ${compacted} AND status_at >= :from`;
 }
 
 type CompactWrite = Extract<OtherWrite, { readonly kind: "compact" }>;

@@ -10,7 +10,7 @@ import { temporaryFolder } from "./temporary-folder.suite.ts";
 describe("the lock", () => {
   test("a second process immediately gets an error that names the process that holds the folder", async () => {
     const folder = temporaryFolder();
-    const child = await startChild(folder, "hold");
+    const child = await startChild(folder, ["hold"]);
 
     const second = openSqliteBackend({ folder, busyTimeoutMs: 60_000 });
 
@@ -25,7 +25,7 @@ describe("the lock", () => {
 
   test("is released when its process dies, whatever remains in the folder", async () => {
     const folder = temporaryFolder();
-    const child = await startChild(folder, "hold");
+    const child = await startChild(folder, ["hold"]);
 
     await child.kill();
 
@@ -59,7 +59,7 @@ describe("the lock", () => {
     const held = holdFolder(folder);
     expect(() => holdFolder(folder)).toThrow(DataFolderBusyError);
 
-    await expect(startChild(folder, "hold")).rejects.toThrow(
+    await expect(startChild(folder, ["hold"])).rejects.toThrow(
       `is in use by process ${process.pid}.`,
     );
 

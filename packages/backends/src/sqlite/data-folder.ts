@@ -12,6 +12,9 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isDamage, primaryCode } from "./storage-error.ts";
 
+/** Where a data folder has the large files of its tasks. */
+export const FILES_FOLDER = "files";
+
 /** A locked data folder. */
 export interface HeldFolder {
   readonly path: string;
@@ -199,6 +202,8 @@ function describeCause(cause: unknown): string {
     cause instanceof Error
       ? (cause as NodeJS.ErrnoException)
       : { code: undefined, message: String(cause) };
+  const sqlite = primaryCode(cause);
+  if (sqlite !== undefined) return `${sqlite}: ${message}`;
   if (code === "EEXIST") return "ENOTDIR: not a directory";
   return code !== undefined && message.startsWith(code) ? (message.split(",")[0] ?? code) : message;
 }

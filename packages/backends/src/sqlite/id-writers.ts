@@ -49,7 +49,9 @@ export class MessageWriter {
   readonly #findOfAgent: StatementSync;
   readonly #insert: StatementSync;
   readonly #orphan: StatementSync;
+  readonly #free: StatementSync;
   readonly #forget: StatementSync;
+  readonly #forgetOwner: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#moved = MovedMessages.in(db);
@@ -61,9 +63,13 @@ export class MessageWriter {
       "INSERT INTO messages (hash, owner, agent_id, message_id, task_id, digest, at, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
     this.#orphan = db.prepare("UPDATE messages SET task = NULL WHERE task = ?");
+    this.#free = db.prepare("DELETE FROM messages WHERE task = ?");
     this.#forget = db.prepare(`
       DELETE FROM messages WHERE rowid IN
         (SELECT rowid FROM messages WHERE task IS NULL AND at < ? ORDER BY at LIMIT ?)`);
+    this.#forgetOwner = db.prepare(
+      "DELETE FROM messages INDEXED BY messages_of_gone WHERE task IS NULL AND owner = ?",
+    );
   }
 
   /** @param ownAgent that of the task, also if ids of all agents are looked up */
@@ -97,16 +103,28 @@ export class MessageWriter {
     this.#moved?.orphan(task);
   }
 
+  /** Frees the message ids of a task that is about to be removed. */
+  free(task: number): void {
+    this.#free.run(task);
+    this.#moved?.free(task);
+  }
+
   forget(acceptedBefore: number, limit: number): number {
     const forgotten = Number(this.#forget.run(acceptedBefore, limit).changes);
     return forgotten + (this.#moved?.forget(acceptedBefore, limit - forgotten) ?? 0);
   }
+
+  /** Frees the ids of an owner whose tasks were removed. */
+  forgetOwner(owner: string): void {
+    this.#forgetOwner.run(owner);
+  }
 }
 
-/** Message ids that came from another store. */
+/** Message ids that came from another store. They are hashes, which name no owner. */
 class MovedMessages {
   readonly #find: StatementSync;
   readonly #orphan: StatementSync;
+  readonly #free: StatementSync;
   readonly #forget: StatementSync;
 
   static in(db: DatabaseSync): MovedMessages | undefined {
@@ -117,6 +135,7 @@ class MovedMessages {
   private constructor(db: DatabaseSync) {
     this.#find = db.prepare("SELECT task_id AS taskId, digest FROM message_keys WHERE key = ?");
     this.#orphan = db.prepare("UPDATE message_keys SET task = NULL WHERE task = ?");
+    this.#free = db.prepare("DELETE FROM message_keys WHERE task = ?");
     this.#forget = db.prepare(`
       DELETE FROM message_keys WHERE key IN
         (SELECT key FROM message_keys WHERE task IS NULL AND at < ? ORDER BY at LIMIT ?)`);
@@ -129,6 +148,10 @@ class MovedMessages {
 
   orphan(task: number): void {
     this.#orphan.run(task);
+  }
+
+  free(task: number): void {
+    this.#free.run(task);
   }
 
   forget(acceptedBefore: number, limit: number): number {
@@ -157,6 +180,7 @@ export class ContextWriter {
   readonly #findOfAgent: StatementSync;
   readonly #put: StatementSync;
   readonly #forget: StatementSync;
+  readonly #forgetOwner: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#find = db.prepare(FORGOTTEN);
@@ -165,6 +189,7 @@ export class ContextWriter {
       INSERT INTO expired_contexts (owner, context, agent_id, at) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`);
     this.#forget = db.prepare(FORGET_CONTEXTS);
+    this.#forgetOwner = db.prepare("DELETE FROM expired_contexts WHERE owner = ?");
   }
 
   isForgotten({ owner, agentId }: IdScope, context: string): boolean {
@@ -182,5 +207,9 @@ export class ContextWriter {
 
   forget(endedBefore: number, limit: number): number {
     return Number(this.#forget.run(endedBefore, limit).changes);
+  }
+
+  forgetOwner(owner: string): void {
+    this.#forgetOwner.run(owner);
   }
 }

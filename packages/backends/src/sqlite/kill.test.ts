@@ -3,34 +3,31 @@ import { openSqliteBackend } from "./sqlite-backend.ts";
 import { startChild } from "./start-child.suite.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
-test.each(["power", "process"] as const)(
-  "acknowledged commits survive kill -9 (%s)",
-  async (durability) => {
-    const folder = temporaryFolder();
-    for (let round = 1; round <= 3; round += 1) {
-      const child = await startChild(folder, "write", durability);
-      await expect
-        .poll(() => child.lines().length, { timeout: 20_000 })
-        .toBeGreaterThan(20 * round);
-      await child.kill();
-      const acknowledged = lastHeads(child.lines());
+test.each([
+  ["write", "power", 3],
+  ["write-alone", "power", 1],
+  ["write", "process", 3],
+] as const)("acknowledged commits survive kill -9 (%s, %s)", async (mode, durability, tasks) => {
+  const folder = temporaryFolder();
+  for (let round = 1; round <= 3; round += 1) {
+    const child = await startChild(folder, [mode, durability]);
+    await expect.poll(() => child.lines().length, { timeout: 20_000 }).toBeGreaterThan(20 * round);
+    await child.kill();
+    const acknowledged = lastHeads(child.lines());
 
-      const backend = await openSqliteBackend({ folder });
+    const backend = await openSqliteBackend({ folder });
 
-      expect(acknowledged.size).toBe(3);
-      for (const [taskId, head] of acknowledged) {
-        const log = await backend.read(taskId, 0, 1_000_000);
-        expect(log.length).toBeGreaterThanOrEqual(head);
-        expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
-        expect(log.map(({ json }) => JSON.parse(json).seq)).toEqual(
-          log.map((_, index) => index + 1),
-        );
-        expect((await backend.tasks.get(taskId))?.head).toBe(log.length);
-      }
-      await backend.close();
+    expect(acknowledged.size).toBe(tasks);
+    for (const [taskId, head] of acknowledged) {
+      const log = await backend.read(taskId, 0, 1_000_000);
+      expect(log.length).toBeGreaterThanOrEqual(head);
+      expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+      expect(log.map(({ json }) => JSON.parse(json).seq)).toEqual(log.map((_, index) => index + 1));
+      expect((await backend.tasks.get(taskId))?.head).toBe(log.length);
     }
-  },
-);
+    await backend.close();
+  }
+});
 
 /** The highest head that was printed for each task. */
 function lastHeads(lines: readonly string[]): ReadonlyMap<string, number> {

@@ -19,7 +19,7 @@ const isGreeter = (agent: string): boolean => agent === "greeter";
 /** A folder as earlier versions left it, whose writer was killed: with a write-ahead log. */
 async function anEarlierFolder(): Promise<string> {
   const from = temporaryFolder();
-  const child = await startChild(from, "write");
+  const child = await startChild(from, ["write"]);
   await expect.poll(() => child.lines().length).toBeGreaterThan(3);
   await child.kill();
   writeFileSync(join(from, "agent-id"), "an id");
@@ -76,7 +76,7 @@ test("the data of another agent is not moved", async () => {
 
 test("data that a running server uses is not moved, and only its own agent is rejected", async () => {
   const from = temporaryFolder();
-  const child = await startChild(from, "write");
+  const child = await startChild(from, ["write"]);
   await expect.poll(() => child.lines().length).toBeGreaterThan(3);
   const move = (agent: string): boolean =>
     moveDataFolder({ from, to: join(from, agent), isOwner: (name) => name === agent });

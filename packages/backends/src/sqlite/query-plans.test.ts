@@ -51,6 +51,7 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "expired_contexts by owner=? AND context=?",
   "expired_contexts by owner=? AND context=? AND agent_id=?",
   "expired_contexts by at<?",
+  "erasures by id=?",
 ]);
 
 describe("with a million stored tasks as with a thousand,", () => {
@@ -58,12 +59,18 @@ describe("with a million stored tasks as with a thousand,", () => {
     expect(growing(statementsOfWriter())).toEqual([
       // Whether there are ids of another store: the first one is enough.
       "message_keys by all of its rows",
+      // An owner is forgotten once, after its tasks were erased.
+      "messages by all of messages_of_gone",
       // Whether a context has a task left, or one of an agent: the first one is enough.
       "tasks by owner=? AND context=?",
+      // Likewise, when an owner is forgotten.
+      "expired_contexts by owner=?",
       // Retention counts once per process.
       "count of tasks by all of tasks_ended",
       // It stops at the first task that may stay.
-      "tasks by compacted=?",
+      "tasks by compacted=? AND status_at>?",
+      // Those that are spared, from the index alone, if there are more tasks than are kept.
+      "count of tasks by compacted=? AND status_at<?",
     ]);
   });
 
@@ -80,7 +87,7 @@ describe("with a million stored tasks as with a thousand,", () => {
   });
 });
 
-/** All statements of the writer thread, which prepares everything that it runs. */
+/** All statements that write: the writer prepares everything that it runs. */
 function statementsOfWriter(): readonly string[] {
   const db = emptyDatabase();
   const prepared = preparedFromNowOn();
@@ -89,10 +96,10 @@ function statementsOfWriter(): readonly string[] {
   return prepared();
 }
 
-/** All statements that reads on the main thread prepare. */
+/** All statements that reads prepare. */
 async function statementsOfReader(): Promise<readonly string[]> {
-  const prepared = preparedFromNowOn();
   const backend = await openSqliteBackend({ folder: temporaryFolder() });
+  const prepared = preparedFromNowOn();
   const { tasks, pushes, retention } = backend;
   for (const read of Object.values(TASK_READS)) await read(tasks);
   await backend.read("t", 0, 9);

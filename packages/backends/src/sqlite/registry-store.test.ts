@@ -1,4 +1,5 @@
 import { aRegistryRecord, describeRegistryStore } from "@convoke/engine/testing";
+import { readFileSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -26,4 +27,18 @@ test("a registry of a newer version is not opened", async () => {
   db.close();
 
   await expect(openSqliteRegistry(folder)).rejects.toThrow("has a registry.db of a newer version");
+});
+
+test("a purge leaves no byte of a deleted entry in the files", async () => {
+  const folder = temporaryFolder();
+  const store = await openSqliteRegistry(folder);
+  onTestFinished(() => store.close());
+  const secret = aRegistryRecord({ description: "a secret agent" });
+  await store.register(secret, { perOwner: 1, total: 1 }, (known) => known);
+  await store.delete(secret.id);
+
+  await store.purge();
+
+  const files = readdirSync(folder).map((file) => readFileSync(join(folder, file)));
+  expect(files.some((bytes) => bytes.includes("a secret agent"))).toBe(false);
 });

@@ -111,6 +111,10 @@ class SqliteRegistryStore implements RegistryStore {
     return stored(() => this.#statements.delete.run(id).changes) === 1;
   }
 
+  async purge(): Promise<void> {
+    stored(() => this.#db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+
   async close(): Promise<void> {
     if (this.#db.isOpen) this.#db.close();
   }

@@ -37,6 +37,7 @@ import type { DatabaseSync } from "node:sqlite";
  *   by agent. Other tables have an empty text instead of null, which a primary key cannot have.
  * - `message_keys` has the ids of messages that came from another store, as the hashes that all stores
  *   can compute. Only a move or a restore adds to it.
+ * - `erasures` has what is to be erased, until that is done.
  * - `segments.at` is when the transaction was written, and null in segments of versions without it.
  */
 export const MIGRATIONS: readonly string[] = [
@@ -179,6 +180,9 @@ export const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX message_keys_of_task ON message_keys (task) WHERE task IS NOT NULL;
   CREATE INDEX message_keys_of_gone ON message_keys (at) WHERE task IS NULL;
+  `,
+  `
+  CREATE TABLE erasures (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
   `,
 ];
 

@@ -15,7 +15,7 @@ test("the file shrinks after tasks were pruned and their space was reclaimed", a
   const full = sizeOf(folder);
   expect(full).toBeGreaterThan(4_000_000);
 
-  expect(await backend.retention.prune({ endedBefore: 0, keep: 1, limit: 100 })).toBe(39);
+  expect(await backend.retention.prune({ endedBefore: 0, keep: 1, limit: 100 })).toHaveLength(39);
   const rounds = await reclaimAll(backend);
 
   expect(rounds).toBeGreaterThan(1);

@@ -25,11 +25,20 @@ export class SpaceReclaimer {
 
   /** The answer is whether pages were returned. */
   reclaim(): FromWriter {
-    try {
-      return { kind: "answers", answers: [{ kind: "answered", value: this.#returnPages() }] };
-    } catch (error) {
-      return { kind: "failed", failure: toFailure(error) };
-    }
+    return answer(() => this.#returnPages());
+  }
+
+  /**
+   * Rewrites the database without anything that was deleted, and empties the write-ahead log: free
+   * pages, and free space within pages, have the bytes of deleted rows. Needs as much free disk space
+   * as the database has. Fails if a reader, such as a backup, keeps the write-ahead log in use.
+   */
+  purge(): FromWriter {
+    return answer(() => {
+      this.#db.exec("VACUUM");
+      if (this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0) return true;
+      throw new Error("the database is being read, so deleted rows could not be overwritten yet");
+    });
   }
 
   #returnPages(): boolean {
@@ -64,6 +73,14 @@ export function enableAutoVacuum(db: DatabaseSync): void {
     db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (error) {
     if (primaryCode(error) !== "SQLITE_FULL") throw error;
+  }
+}
+
+function answer(work: () => boolean): FromWriter {
+  try {
+    return { kind: "answers", answers: [{ kind: "answered", value: work() }] };
+  } catch (error) {
+    return { kind: "failed", failure: toFailure(error) };
   }
 }
 

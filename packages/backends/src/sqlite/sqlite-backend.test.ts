@@ -1,15 +1,20 @@
 import { describeBackend } from "@convoke/engine/testing";
 import { describe, expect, test } from "vitest";
-import { openSqliteBackend } from "./sqlite-backend.ts";
+import { openSqliteBackend, openWithWorker, startWorker } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 describeBackend("the SQLite backend", () => openSqliteBackend({ folder: temporaryFolder() }));
 
-// Only how commits are synced differs: `npm run test:crash`, which CI runs, looks at all of it.
+// Only how and where commits are made differs: `npm run test:crash`, which CI runs, looks at all of it.
 if (process.env["CONVOKE_CRASH_ROWS"] === "all") {
   describeBackend("the SQLite backend that survives the process only", () =>
     openSqliteBackend({ folder: temporaryFolder(), durability: "process" }),
   );
+  describe.each(["always", "never"] as const)("commits on the event loop: %s", (commitsHere) => {
+    describeBackend("the SQLite backend", () =>
+      openWithWorker({ folder: temporaryFolder() }, startWorker, commitsHere),
+    );
+  });
 }
 
 const creation = {

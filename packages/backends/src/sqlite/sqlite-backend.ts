@@ -1,10 +1,12 @@
-import { EventEmitter, once } from "node:events";
+import { EventEmitter } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { type Metrics, TASK_STATES, isTerminal, mayFollow } from "@convoke/protocol";
 import {
   type Backend,
+  type BlobStore,
   type CommitResult,
   type CommitStep,
   type NewPush,
@@ -13,19 +15,31 @@ import {
   type PushQuery,
   type PushRecord,
   type PushStore,
+  type RemoveQuery,
   type RetentionStore,
   type Seq,
+  type StoredErasure,
   type StoredEvent,
   type StoredSnapshot,
   type TaskIndex,
   type TaskRecord,
   Watchers,
 } from "@convoke/engine";
-import { DataFolderError, type HeldFolder, type HolderFacts, holdFolder } from "./data-folder.ts";
+import { createFolderBlobStore } from "../files/folder-blob-store.ts";
+import {
+  DataFolderError,
+  FILES_FOLDER,
+  type HeldFolder,
+  type HolderFacts,
+  holdFolder,
+} from "./data-folder.ts";
 import { refuseMarked } from "./marked-folder.ts";
 import { SqliteReader, type Statements } from "./sqlite-reader.ts";
 import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
-import { type StorageWorker, WriterThread } from "./writer-thread.ts";
+import { type CommitsHere, LocalWriter } from "./local-writer.ts";
+import { openTaskDatabase } from "./task-database.ts";
+import { WriteQueue } from "./write-queue.ts";
+import type { StorageWorker } from "./writer-thread.ts";
 import {
   GET_PUSH,
   PUSHES_OF_TASK,
@@ -48,8 +62,8 @@ export interface SqliteBackendOptions {
   readonly durability?: "power" | "process";
 
   /**
-   * Called once if the writer thread dies. Nothing can be committed afterwards, so a server should
-   * report the error and exit in order to be restarted.
+   * Called once if the writer thread dies, or the database is damaged or lost. Nothing can be
+   * committed afterwards, so a server should report the error and exit in order to be restarted.
    */
   readonly onFatal?: (error: Error) => void;
 
@@ -80,24 +94,27 @@ export function openSqliteBackend(options: SqliteBackendOptions): Promise<Backen
   return openWithWorker(options, startWorker);
 }
 
-/** For tests that observe or terminate the writer thread. */
+/** For tests that observe or terminate the writer thread, or that demand where commits are made. */
 export async function openWithWorker(
   options: SqliteBackendOptions,
   start: (settings: WriterSettings) => StorageWorker | Promise<StorageWorker>,
+  commitsHere: CommitsHere = "alone",
 ): Promise<Backend> {
   const { durability = "power", busyTimeoutMs = 5_000, maxBytes, onFatal, metrics } = options;
   const folder = holdFolder(options.folder, options.holder);
-  let worker: StorageWorker | undefined;
+  let database: DatabaseSync | undefined;
   try {
     refuseMarked(folder.path);
     const file = join(folder.path, "tasks.db");
-    worker = await start({ file, durability, busyTimeoutMs, maxBytes, ...stateRules() });
-    await opened(worker, folder);
+    const settings = { file, durability, busyTimeoutMs, maxBytes, ...stateRules() };
+    database = openTaskDatabase(settings);
+    const local = new LocalWriter(database, settings, commitsHere);
     const damaged = (cause: unknown): Error => DataFolderError.damaged(folder.path, cause);
     const reader = new SqliteReader(file, busyTimeoutMs, damaged);
-    return new SqliteBackend({ folder, worker, reader, damaged, onFatal, metrics });
+    const startThread = (): StorageWorker | Promise<StorageWorker> => start(settings);
+    return new SqliteBackend({ folder, local, startThread, reader, damaged, onFatal, metrics });
   } catch (error) {
-    await worker?.terminate();
+    database?.close();
     folder.release();
     throw DataFolderError.unusable(folder.path, error);
   }
@@ -105,7 +122,8 @@ export async function openWithWorker(
 
 interface Parts {
   readonly folder: HeldFolder;
-  readonly worker: StorageWorker;
+  readonly local: LocalWriter;
+  readonly startThread: () => StorageWorker | Promise<StorageWorker>;
   readonly reader: SqliteReader;
   readonly damaged: (cause: unknown) => Error;
   readonly onFatal: ((error: Error) => void) | undefined;
@@ -120,21 +138,26 @@ class SqliteBackend implements Backend {
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
+  readonly blobs: BlobStore;
   readonly #folder: HeldFolder;
   readonly #reader: SqliteReader;
-  readonly #writer: WriterThread;
+  readonly #writer: WriteQueue;
   readonly #watchers = new Watchers();
   readonly #check: NodeJS.Timeout;
   #closed: Promise<void> | undefined;
 
-  constructor({ folder, worker, reader, damaged, onFatal = () => {}, metrics }: Parts) {
+  constructor({ folder, local, startThread, reader, damaged, onFatal, metrics }: Parts) {
     this.#folder = folder;
     this.isAfterCrash = folder.wasLeft;
     this.#reader = reader;
     this.tasks = reader.tasks;
-    this.#writer = new WriterThread({
-      worker,
-      onFatal,
+    this.#writer = new WriteQueue({
+      local,
+      start: startThread,
+      onFatal: (error) => {
+        clearInterval(this.#check);
+        onFatal?.(error);
+      },
       damaged,
       metrics,
       onCommitted: (taskId, head) => this.#watchers.wake(taskId, head),
@@ -143,9 +166,10 @@ class SqliteBackend implements Backend {
     this.#check = setInterval(() => {
       const lost = folder.lost();
       if (lost !== undefined) this.#writer.fail(lost);
-    }, CHECK_MS).unref();
+    }, CHECK_MS);
     this.pushes = new SqlitePushStore(reader.statements, this.#writer);
     this.retention = new SqliteRetentionStore(reader.statements, this.#writer);
+    this.blobs = createFolderBlobStore(join(folder.path, FILES_FOLDER));
   }
 
   commit(step: CommitStep): Promise<CommitResult> {
@@ -188,7 +212,7 @@ class SqliteBackend implements Backend {
 }
 
 /** The worker has the same extension as this file: TypeScript in development, JavaScript when built. */
-async function startWorker(settings: WriterSettings): Promise<StorageWorker> {
+export async function startWorker(settings: WriterSettings): Promise<StorageWorker> {
   const isSource = import.meta.url.endsWith(".ts");
   const file = new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url);
   if (!existsSync(file)) return startInThisThread(settings);
@@ -220,15 +244,13 @@ async function startInThisThread(settings: WriterSettings): Promise<StorageWorke
         here.emit("error", error);
       }
     });
-  const close = (): void => later(() => here.emit("exit", 0));
   const port = Object.assign(writer, {
     postMessage: (message: FromWriter): void => later(() => here.emit("message", message)),
-    close,
+    close: (): void => later(() => here.emit("exit", 0)),
   });
   later(() => runWriter(port, settings));
   return Object.assign(here, {
     postMessage: (message: ToWriter): void => later(() => writer.emit("message", message)),
-    terminate: () => Promise.resolve(close()),
   });
 }
 
@@ -242,25 +264,12 @@ function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
   };
 }
 
-/** Waits until the writer thread has opened the database. */
-async function opened(worker: StorageWorker, { path }: HeldFolder): Promise<void> {
-  const started = once(worker, "message").then(([message]) => message as FromWriter);
-  const ended = once(worker, "exit").then(
-    ([code]) => new Error(`the storage thread exited with code ${code}`),
-  );
-  const first = await Promise.race([started, ended]);
-  if (first instanceof Error) throw first;
-  if (first.kind !== "unusable") return;
-  const cause = new Error(first.reason);
-  throw first.isDamaged ? DataFolderError.damaged(path, cause) : cause;
-}
-
-/** Push configs. Reads use the read-only connection, writes go to the writer thread. */
+/** Push configs. Reads use the read-only connection, writes join the batches of steps. */
 class SqlitePushStore implements PushStore {
   readonly #statements: Statements;
-  readonly #writer: WriterThread;
+  readonly #writer: WriteQueue;
 
-  constructor(statements: Statements, writer: WriterThread) {
+  constructor(statements: Statements, writer: WriteQueue) {
     this.#statements = statements;
     this.#writer = writer;
   }
@@ -305,18 +314,24 @@ function toPushes(rows: readonly unknown[]): readonly PushRecord[] {
   return (rows as readonly PushRow[]).map(toPush);
 }
 
+const ERASURES = "SELECT id, json FROM erasures ORDER BY id";
+
 /** Retention. The writer thread deletes in the same transactions as other writes. */
 class SqliteRetentionStore implements RetentionStore {
   readonly #statements: Statements;
-  readonly #writer: WriterThread;
+  readonly #writer: WriteQueue;
 
-  constructor(statements: Statements, writer: WriterThread) {
+  constructor(statements: Statements, writer: WriteQueue) {
     this.#statements = statements;
     this.#writer = writer;
   }
 
-  prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
-    return this.#writer.write({ kind: "prune", query: { endedBefore, keep, limit } });
+  prune(query: PruneQuery): Promise<readonly string[]> {
+    return this.#writer.write({ kind: "prune", query });
+  }
+
+  remove({ taskIds, freesMessages = false }: RemoveQuery): Promise<readonly string[]> {
+    return this.#writer.write({ kind: "remove", query: { taskIds, freesMessages } });
   }
 
   forgetMessages(acceptedBefore: number, limit: number): Promise<number> {
@@ -341,5 +356,22 @@ class SqliteRetentionStore implements RetentionStore {
 
   reclaim(): Promise<boolean> {
     return this.#writer.reclaim();
+  }
+
+  forgetOwner(owner: string): Promise<void> {
+    return this.#writer.write({ kind: "forget-owner", owner });
+  }
+
+  async erasures(): Promise<readonly StoredErasure[]> {
+    const rows = this.#statements.rows(ERASURES) as readonly (readonly [string, string])[];
+    return rows.map(([id, json]) => ({ id, json }));
+  }
+
+  putErasure(id: string, json: string | null): Promise<boolean> {
+    return this.#writer.write({ kind: "put-erasure", id, json });
+  }
+
+  purge(): Promise<void> {
+    return this.#writer.purge();
   }
 }

@@ -11,16 +11,18 @@ export interface Child {
   kill(): Promise<void>;
 }
 
-export async function startChild(folder: string, ...parameters: readonly string[]): Promise<Child> {
+/** @param under a program with its arguments that runs the child, such as strace */
+export async function startChild(
+  folder: string,
+  parameters: readonly string[] = [],
+  under: readonly string[] = [],
+): Promise<Child> {
   const script = fileURLToPath(new URL("./child.suite.ts", import.meta.url));
-  const child = spawn(
-    process.execPath,
-    ["--conditions=@convoke/source", script, folder, ...parameters],
-    {
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
-  onTestFinished(() => void child.kill("SIGKILL"));
+  const own = [process.execPath, "--conditions=@convoke/source", script, folder, ...parameters];
+  const [program = "", ...args] = [...under, ...own];
+  // In a group of its own, so that it can be killed together with what runs it.
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
+  onTestFinished(() => killGroup(child));
   let printed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
   let complaints = "";
@@ -38,6 +40,10 @@ export async function startChild(folder: string, ...parameters: readonly string[
 
 async function kill(child: ChildProcess): Promise<void> {
   const closed = once(child, "close");
-  child.kill("SIGKILL");
+  killGroup(child);
   await closed;
+}
+
+function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (exitCode === null && signalCode === null) process.kill(-pid!, "SIGKILL");
 }

@@ -14,6 +14,7 @@ interface CountedBy {
  */
 export class TaskCounts {
   readonly #add: StatementSync;
+  readonly #forgetOwner: StatementSync;
   readonly #countEnded: StatementSync;
   /** The changes of the open transaction, by owner, agent and state. */
   readonly #changes = new Map<string, Map<string, Map<TaskState, number>>>();
@@ -24,6 +25,7 @@ export class TaskCounts {
     this.#add = db.prepare(`
       INSERT INTO counts (owner, agent_id, state, tasks) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks`);
+    this.#forgetOwner = db.prepare("DELETE FROM counts WHERE owner = ? AND tasks = 0");
     this.#countEnded = db.prepare(COUNT_ENDED);
   }
 
@@ -55,6 +57,11 @@ export class TaskCounts {
       }
     }
     this.#changes.clear();
+  }
+
+  /** Removes the counts of an owner that has no such tasks any more. Call `flush` first. */
+  forgetOwner(owner: string): void {
+    this.#forgetOwner.run(owner);
   }
 
   /** Clears the counts after a transaction that was rolled back. */

@@ -8,6 +8,7 @@ import type {
   PushProgress,
   PushRecord,
   Refusal,
+  RemoveQuery,
   Seq,
   StoredSnapshot,
 } from "@convoke/engine";
@@ -50,6 +51,7 @@ export type OtherWrite =
   | { readonly kind: "progress-push"; readonly progress: PushProgress }
   | { readonly kind: "delete-push"; readonly taskId: string; readonly id: string }
   | { readonly kind: "prune"; readonly query: PruneQuery }
+  | { readonly kind: "remove"; readonly query: RemoveQuery }
   | {
       readonly kind: "compact";
       readonly taskId: string;
@@ -57,33 +59,45 @@ export type OtherWrite =
       readonly keep: readonly Seq[];
     }
   | { readonly kind: "forget-messages"; readonly acceptedBefore: number; readonly limit: number }
-  | { readonly kind: "forget-contexts"; readonly endedBefore: number; readonly limit: number };
+  | { readonly kind: "forget-contexts"; readonly endedBefore: number; readonly limit: number }
+  | { readonly kind: "forget-owner"; readonly owner: string }
+  | { readonly kind: "put-erasure"; readonly id: string; readonly json: string | null };
 
 /** The result of each write. */
 export interface WriteResults {
   readonly "put-push": PushRecord | undefined;
   readonly "progress-push": boolean;
   readonly "delete-push": boolean;
-  readonly prune: number;
+  readonly prune: readonly string[];
+  readonly remove: readonly string[];
   readonly compact: boolean;
   readonly "forget-messages": number;
   readonly "forget-contexts": number;
+  readonly "forget-owner": undefined;
+  readonly "put-erasure": boolean;
 }
 
 export type SentWrite = SentStep | OtherWrite;
 
 /**
- * A message to the writer thread: the writes of one transaction; a request to return
- * disk space, which is not possible within a transaction; or a request to exit.
+ * A message to the writer thread: the writes of one transaction; a request to return disk space or to
+ * overwrite what was deleted, which is not possible within a transaction; or a request to exit.
  */
-export type ToWriter = readonly SentWrite[] | "reclaim" | "close";
+export type ToWriter = BatchMessage | "reclaim" | "purge" | "close";
 
-/** A message from the writer thread: first whether it has opened the database, then one per batch. */
-export type FromWriter =
-  | { readonly kind: "open" }
-  | { readonly kind: "unusable"; readonly reason: string; readonly isDamaged: boolean }
-  | { readonly kind: "answers"; readonly answers: readonly WriteAnswer[] }
-  | { readonly kind: "failed"; readonly failure: Failure };
+/** The writes of a batch as one flat list, see `batch-message.ts`. */
+export type BatchMessage = readonly unknown[];
+
+/** A message from the writer thread, one per batch. */
+export type FromWriter = Answers | { readonly kind: "failed"; readonly failure: Failure };
+
+/** The answers to a batch. */
+interface Answers {
+  readonly kind: "answers";
+  readonly answers: readonly WriteAnswer[];
+  /** How long the commit took, most of it for the disk; absent if there was none. */
+  readonly syncMs?: number;
+}
 
 /** The answer to a step is its new head, the most common and cheapest message, or a refusal. */
 export type WriteAnswer = StepAnswer | Answered | Rejection;

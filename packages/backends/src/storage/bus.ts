@@ -58,10 +58,11 @@ export class BusStatus {
     this.#isWorking = true;
   }
 
-  fails(error?: unknown): void {
+  /** @param advice instead of the usual one */
+  fails(error?: unknown, advice = this.#advice): void {
     if (this.#isWorking !== false) {
       this.#logger?.warn(
-        `hints between servers do not arrive by ${this.#name}, so each looks by itself; ${this.#advice}`,
+        `hints between servers do not arrive by ${this.#name}, so each looks by itself; ${advice}`,
         error === undefined ? {} : { error },
       );
     }

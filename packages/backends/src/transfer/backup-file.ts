@@ -16,8 +16,8 @@ interface BackupHeader {
   readonly source: string;
 }
 
-/** A later version may add kinds of records only with a new number. */
-const VERSION = 1;
+/** A later version may add kinds of records only with a new number. Version 1 had no files of tasks. */
+const VERSION = 2;
 
 /** The records after it are of the store with this path. */
 interface StoreStart {
@@ -143,7 +143,7 @@ async function readHeader(file: string): Promise<number> {
     if (!isObject(header) || header["format"] !== "convoke-backup") {
       throw new TransferError(`${file} is not a backup of Convoke.`);
     }
-    if (header["version"] !== VERSION) {
+    if (header["version"] !== VERSION && header["version"] !== 1) {
       throw new TransferError(
         `${file} has version ${String(header["version"])}, and this software reads version ${VERSION}: restore it with the version that wrote it.`,
       );

@@ -1,3 +1,4 @@
+import { hash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -5,7 +6,7 @@ import { emptySchemas } from "../postgres/empty-schema.suite.ts";
 import { openPostgresBackend } from "../postgres/postgres-backend.ts";
 import { openSqliteBackend } from "../sqlite/sqlite-backend.ts";
 import { temporaryFolder } from "../sqlite/temporary-folder.suite.ts";
-import { fillStore } from "./a-store.suite.ts";
+import { fillStore, taskId } from "./a-store.suite.ts";
 import { backupStores, restoreStores } from "./backup-stores.ts";
 import { recordsIn } from "./records-in.suite.ts";
 
@@ -39,6 +40,33 @@ test("a backup of a folder is restored into a folder or a database, with the sam
   await restoreStores({ file, to: url });
   expect(await recordsIn(url)).toEqual(records);
   await (await openPostgresBackend({ url })).close();
+});
+
+test("a backup has the large files of tasks, also those of sub-agents, and a database needs a folder for them", async () => {
+  const { url, schema, admin } = await schemas();
+  await admin.query(`DROP SCHEMA IF EXISTS ${schema}_hotels CASCADE`);
+  const { folder } = await aBackup();
+  const content = randomBytes(1_100_000);
+  const digest = hash("sha256", content, "hex");
+  for (const path of ["", "agents/hotels"]) {
+    const backend = await openSqliteBackend({ folder: join(folder, path) });
+    const blob = { taskId: taskId(3), digest, size: content.length };
+    await backend.blobs!.put(blob, () => [content]);
+    // It belongs to no task, so it is not worth a place.
+    await backend.blobs!.put({ ...blob, taskId: "none" }, () => [content]);
+    await backend.close();
+  }
+  const [file, to] = [join(temporaryFolder(), "files.backup"), join(temporaryFolder(), "restored")];
+  await backupStores({ from: folder, file });
+
+  await restoreStores({ file, to });
+
+  for (const path of ["", "agents/hotels"]) {
+    const files = join(to, path, "files");
+    expect(readdirSync(files)).toEqual([taskId(3)]);
+    expect(readFileSync(join(files, taskId(3), digest)).equals(content)).toBe(true);
+  }
+  await expect(restoreStores({ file, to: url })).rejects.toThrow("with --files");
 });
 
 test("a backup of a database has the rows of all its tables, and where its sequences are", async () => {
@@ -89,8 +117,8 @@ test("a damaged, shortened or foreign file is refused before anything is written
   await expect(restore(bytes.subarray(0, -50))).rejects.toThrow("its checksum is wrong");
   await expect(restore(bytes.subarray(0, bytes.indexOf("\n") + 1))).rejects.toThrow("checksum");
   await expect(restore("hello\n")).rejects.toThrow("is not a backup of Convoke");
-  const newer = bytes.toString("latin1").replace('"version":1', '"version":2');
-  await expect(restore(Buffer.from(newer, "latin1"))).rejects.toThrow("reads version 1");
+  const newer = bytes.toString("latin1").replace('"version":2', '"version":3');
+  await expect(restore(Buffer.from(newer, "latin1"))).rejects.toThrow("reads version 2");
   await expect(restoreStores({ file: `${file}.none`, to })).rejects.toThrow("There is no file");
 
   expect(() => readdirSync(to)).toThrow("ENOENT");

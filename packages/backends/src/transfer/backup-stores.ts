@@ -23,7 +23,7 @@ export interface BackupOptions extends CopyOptions {
 export async function backupStores(options: BackupOptions): Promise<{ readonly tasks: number }> {
   const { from, file } = options;
   if (existsSync(file)) throw new TransferError(`${file} exists already: name another file.`);
-  const tree = openTree(from);
+  const tree = openTree(from, options.files);
   const stores = await tree.stores();
   const written = { tasks: 0, records: 0 };
   try {
@@ -82,7 +82,7 @@ const RESTORE = "restore";
 export async function restoreStores({ file, to, ...options }: RestoreOptions): Promise<Copied> {
   if (!existsSync(file)) throw new TransferError(`There is no file ${resolve(file)}.`);
   const paths = await checkBackup(file);
-  const stores = openTree(to).at(paths);
+  const stores = openTree(to, options.files).at(paths);
   const locked: Store[] = [];
   const filled: StoreTarget[] = [];
   try {

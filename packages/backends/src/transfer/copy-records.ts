@@ -1,3 +1,4 @@
+import { FILE_VALUES } from "./folder-files.ts";
 import type { StoreRecord, StoreSource, StoreTarget } from "./store.ts";
 import { TransferError } from "./store.ts";
 
@@ -11,6 +12,8 @@ export interface TransferProgress {
 export interface CopyOptions {
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The folder with the large files of a database, see `FileOptions.store`. Default: there are none. */
+  readonly files?: string | undefined;
   /** The most records that are written at a time. Default 1000: large enough to be fast. */
   readonly batchRecords?: number | undefined;
 }
@@ -56,6 +59,7 @@ export async function copyRecords(
   for await (const record of records) {
     if (record.kind === "task") copied.tasks += 1;
     if (!target.accepts(record)) {
+      if (record.kind === "blob") throw noPlaceForFiles();
       if (record.kind === "row") copied.leaveOut(record.table);
       continue;
     }
@@ -69,15 +73,22 @@ export async function copyRecords(
   return copied;
 }
 
+function noPlaceForFiles(): TransferError {
+  return new TransferError(
+    "The tasks have large files, and a database has no place for them: name the folder in which servers will find them with --files.",
+  );
+}
+
 function lengthOf(record: StoreRecord): number {
   if (record.kind === "segment") return record.body.length;
+  if (record.kind === "blob") return record.base64.length;
   return record.kind === "snapshot" || record.kind === "row" ? record.json.length : 100;
 }
 
 /**
  * Compares two stores record by record: every task with its state and its whole log, every message
- * id and every push. What only Postgres has is not compared: rows and sequences of other tables, where
- * what the target had before counts, and hosts.
+ * id and every push. What only Postgres has is not compared: rows, sequences and values, where what the
+ * target had before counts, and hosts.
  */
 export async function compareRecords(
   source: StoreSource,
@@ -102,7 +113,9 @@ export async function compareRecords(
 
 async function* compared(source: StoreSource): AsyncGenerator<StoreRecord, undefined> {
   for await (const record of source.records()) {
-    if (!["row", "sequence", "host"].includes(record.kind)) yield record;
+    if (["row", "sequence", "host"].includes(record.kind)) continue;
+    if (record.kind === "file" && FILE_VALUES.some(({ file }) => file === record.name)) continue;
+    yield record;
   }
 }
 

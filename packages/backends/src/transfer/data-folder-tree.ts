@@ -1,12 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type HeldFolder, holdFolder } from "../sqlite/data-folder.ts";
+import { FILES_FOLDER, type HeldFolder, holdFolder } from "../sqlite/data-folder.ts";
 import { readFolderMark, writeFolderMark } from "../sqlite/marked-folder.ts";
 import { MIGRATIONS, migrate, schemaVersion } from "../sqlite/schema.ts";
 import type { TransferMark } from "../storage/transfer-mark.ts";
 import { dataFiles, registryFile } from "./folder-files.ts";
 import { SqliteSource } from "./sqlite-source.ts";
+import { withBlobs } from "./task-blobs.ts";
 import { SqliteTarget, removeIncoming } from "./sqlite-target.ts";
 import {
   type Store,
@@ -35,7 +36,10 @@ export class DataFolderTree implements StoreTree {
   }
 
   at(paths: readonly string[]): readonly Store[] {
-    return paths.map((path) => new DataFolderStore(join(this.label, path), path));
+    return paths.map((path) => {
+      const folder = join(this.label, path);
+      return withBlobs(new DataFolderStore(folder, path), join(folder, FILES_FOLDER));
+    });
   }
 }
 

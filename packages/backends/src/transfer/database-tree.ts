@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { belowName } from "../files/blob-names.ts";
 import { Connection, type DatabaseAddress, toAddress } from "../postgres/connection.ts";
 import { DatabaseError } from "../postgres/database-error.ts";
 import { GET_META, readSchemaMark, writeSchemaMark } from "../postgres/marked-schema.ts";
@@ -5,6 +7,7 @@ import { prepareSchema } from "../postgres/migrations.ts";
 import { placeText, readPlace, subAgentSchema } from "../postgres/sub-agent-schema.ts";
 import type { TransferMark } from "../storage/transfer-mark.ts";
 import { FILE, PostgresSource } from "./postgres-source.ts";
+import { withBlobs } from "./task-blobs.ts";
 import { PostgresTarget } from "./postgres-target.ts";
 import {
   type Store,
@@ -21,9 +24,12 @@ const SETTINGS = ["SET idle_in_transaction_session_timeout = 0"];
 export class DatabaseTree implements StoreTree {
   readonly label: string;
   readonly #address: DatabaseAddress;
+  readonly #files: string | undefined;
 
-  constructor(url: string) {
+  /** @param files the folder that has the large files of its tasks and of those of sub-agents, if there is one */
+  constructor(url: string, files?: string) {
     this.#address = toAddress(url);
+    this.#files = files;
     this.label = labelOf(this.#address, this.#address.schema);
   }
 
@@ -77,7 +83,9 @@ export class DatabaseTree implements StoreTree {
 
   #store(schema: string, path: string): Store {
     const place = path === "" ? undefined : placeText(this.#address.schema, path);
-    return new SchemaStore({ address: this.#address, schema, path, place });
+    const store = new SchemaStore({ address: this.#address, schema, path, place });
+    if (this.#files === undefined) return store;
+    return withBlobs(store, path === "" ? this.#files : join(this.#files, belowName(schema)));
   }
 
   #connect(schema: string): Connection {

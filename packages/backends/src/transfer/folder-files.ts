@@ -5,11 +5,17 @@ import { REGISTRY_SCHEMA } from "../sqlite/registry-store.ts";
 import type { FileRow, TableRow } from "./store.ts";
 
 /**
- * Small files that belong to the data: who the agent is, the catalogue, the hashes of API keys, and
- * cancels that sub-agents have not confirmed. Records of processes belong to one machine.
+ * Small files that belong to the data: who the agent is, the catalogue, the hashes of API keys, the
+ * key of links to files, and cancels that sub-agents have not confirmed. Records of processes belong to one machine.
  */
 const DATA_FILE =
-  /^(?:agent\.json|agent-id|agents\.json|api-keys\.json|sub-agent-cancel-[\w-]+\.json)$/;
+  /^(?:agent\.json|agent-id|agents\.json|api-keys\.json|files\.key|sub-agent-cancel-[\w-]+\.json)$/;
+
+/** Files whose text is a value in a database, where servers read and change it. */
+export const FILE_VALUES = [
+  { file: "agents.json", collection: "agents", key: "changes" },
+  { file: "api-keys.json", collection: "api-keys", key: "keys" },
+] as const;
 
 export function isDataFile(name: string): boolean {
   return DATA_FILE.test(name);

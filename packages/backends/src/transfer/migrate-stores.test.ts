@@ -1,3 +1,4 @@
+import { hash, randomBytes } from "node:crypto";
 import type { Backend, CommitResult } from "@convoke/engine";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { emptySchemas } from "../postgres/empty-schema.suite.ts";
 import { openPostgresBackend } from "../postgres/postgres-backend.ts";
 import { subAgentUrl } from "../postgres/sub-agent-schema.ts";
 import { openPostgresStores } from "../postgres/server-stores.ts";
+import { openPostgresValues } from "../postgres/key-values.ts";
 import { openSqliteRegistry } from "../sqlite/registry-store.ts";
 import { openSqliteBackend } from "../sqlite/sqlite-backend.ts";
 import { temporaryFolder } from "../sqlite/temporary-folder.suite.ts";
@@ -56,6 +58,25 @@ async function answersOf(backend: Backend): Promise<object> {
     retryOfPruned: await sendAgain(backend, 0),
   };
 }
+
+test("large files move to the folder of a database, and back", async () => {
+  const { url } = await schemas();
+  const folder = await aFolder(5);
+  const content = randomBytes(600_000);
+  const digest = hash("sha256", content, "hex");
+  const backend = await openSqliteBackend({ folder });
+  const blob = { taskId: taskId(3), digest, size: content.length };
+  await backend.blobs!.put(blob, () => [content]);
+  await backend.close();
+  const files = join(temporaryFolder(), "files");
+
+  await migrateStores({ from: folder, to: url, files });
+  expect(readFileSync(join(files, taskId(3), digest)).equals(content)).toBe(true);
+
+  const back = newFolder();
+  await migrateStores({ from: url, to: back, files });
+  expect(readFileSync(join(back, "files", taskId(3), digest)).equals(content)).toBe(true);
+});
 
 test("tasks, lists, retries and pushes are the same in a folder, moved to a database, and moved back", async () => {
   const { url } = await schemas();
@@ -230,6 +251,25 @@ test("the registry of a folder moves to the database, and back", async () => {
   expect(moved).toMatchObject(entry);
   expect(await returned.get("r1")).toEqual(entry);
   await returned.close();
+});
+
+test("API keys and the catalogue are where servers look for them, also after they were changed", async () => {
+  const { url } = await schemas();
+  const folder = await aFolder(1);
+  writeFileSync(join(folder, "api-keys.json"), '{"keys":["ci"]}');
+  writeFileSync(join(folder, "agents.json"), '{"version":1,"agents":{}}');
+
+  await migrateStores({ from: folder, to: url });
+  await using values = await openPostgresValues({ url });
+  const keys = values.open("api-keys");
+  expect((await keys.get("keys"))?.value).toBe('{"keys":["ci"]}');
+  expect((await values.open("agents").get("changes"))?.value).toBe('{"version":1,"agents":{}}');
+  await keys.put("keys", '{"keys":["ci, revoked"]}');
+  const back = newFolder();
+  await migrateStores({ from: url, to: back });
+
+  expect(readFileSync(join(back, "api-keys.json"), "utf8")).toBe('{"keys":["ci, revoked"]}');
+  expect(readFileSync(join(back, "agents.json"), "utf8")).toBe('{"version":1,"agents":{}}');
 });
 
 test("the tasks of sub-agents move to the schemas in which servers look for them, and back to their folders", async () => {

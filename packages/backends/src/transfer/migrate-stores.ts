@@ -33,7 +33,8 @@ interface Move {
  * await migrateStores({ from: ".convoke/my-agent", to: "postgres://convoke@db/convoke" });
  */
 export async function migrateStores({ from, to, ...options }: MigrateOptions): Promise<Copied> {
-  const [source, target] = [openTree(from), openTree(to)];
+  const { files } = options;
+  const [source, target] = [openTree(from, files), openTree(to, files)];
   if (source.constructor === target.constructor) {
     throw new TransferError(
       "Name a data folder and the address of a database. To copy between two of a kind, use convoke backup and convoke restore.",

@@ -1,7 +1,8 @@
 import type { Connection } from "../postgres/connection.ts";
 import { pushStateAt, stateAt } from "../postgres/schema.ts";
 import { fromText } from "../postgres/text.ts";
-import type { StoreRecord, StoreSource } from "./store.ts";
+import { FILE_VALUES } from "./folder-files.ts";
+import type { FileRow, StoreRecord, StoreSource } from "./store.ts";
 
 /** A statement for each kind of record, and how a row becomes one. Each follows an index. */
 const RECORDS: readonly {
@@ -135,7 +136,8 @@ export class PostgresSource implements StoreSource {
       for await (const row of this.#rows(sql, page)) yield toRecord(row);
     }
     for (const table of await otherTables(this.#connection, this.#schema)) {
-      const sql = `SELECT row_to_json(t)::text FROM @.${quoted(table)} t`;
+      const where = table === "kv" ? `WHERE (collection, key) NOT IN (VALUES ${PLACES})` : "";
+      const sql = `SELECT row_to_json(t)::text FROM @.${quoted(table)} t ${where}`;
       for await (const [json] of this.#rows(sql, 100)) {
         yield { kind: "row", table, json: json as string };
       }
@@ -144,13 +146,25 @@ export class PostgresSource implements StoreSource {
     for (const [name, value] of sequences) {
       yield { kind: "sequence", name: name as string, value: value as number };
     }
-    for (const [key, value] of await this.#connection.rows(FILES)) {
-      yield { kind: "file", name: (key as string).slice(FILE.length), text: value as string };
-    }
+    yield* await this.#files();
   }
 
   async close(): Promise<void> {
     await this.#connection.close();
+  }
+
+  async #files(): Promise<readonly FileRow[]> {
+    const texts = new Map<string, string>();
+    for (const [key, value] of await this.#connection.rows(FILES)) {
+      texts.set((key as string).slice(FILE.length), value as string);
+    }
+    for (const [collection, key, value] of await this.#connection.rows(VALUES)) {
+      const place = FILE_VALUES.find((one) => one.collection === collection && one.key === key);
+      texts.set(place!.file, text(value));
+    }
+    return [...texts]
+      .map(([name, text]) => ({ kind: "file", name, text }) as const)
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   async *#rows(sql: string, page: number): AsyncGenerator<readonly unknown[]> {
@@ -166,10 +180,15 @@ export class PostgresSource implements StoreSource {
   }
 }
 
-/** Files of a data folder are kept in `meta`, for the way back. */
+/** Other files of a data folder are kept in `meta`, for the way back. */
 export const FILE = "file:";
 
-const FILES = `SELECT key, value FROM @.meta WHERE key LIKE '${FILE}%' ORDER BY key COLLATE "C"`;
+const FILES = `SELECT key, value FROM @.meta WHERE key LIKE '${FILE}%'`;
+
+/** Where the texts of some files are, for servers. */
+const PLACES = FILE_VALUES.map(({ collection, key }) => `('${collection}', '${key}')`).join(", ");
+
+const VALUES = `SELECT collection, key, value FROM @.kv WHERE (collection, key) IN (VALUES ${PLACES})`;
 
 /** Numbers of rows that are not copied, or get new ones. */
 const SEQUENCES = `

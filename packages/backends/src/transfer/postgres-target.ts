@@ -6,6 +6,7 @@ import { pushStateNumber, stateNumber } from "../postgres/schema.ts";
 import { RELEASED } from "../postgres/sharing-sql.ts";
 import { toText } from "../postgres/text.ts";
 import { FILE, PostgresSource, otherTables, quoted } from "./postgres-source.ts";
+import { FILE_VALUES } from "./folder-files.ts";
 import type { StoreRecord, StoreSource, StoreTarget, TableRow } from "./store.ts";
 
 /**
@@ -35,7 +36,7 @@ const TASK = "CROSS JOIN LATERAL (SELECT n, epoch FROM @.task WHERE task_id = r.
 
 /** How each kind of record is stored: the statement, and the row of its JSON. */
 const INSERTS: {
-  readonly [K in Exclude<StoreRecord["kind"], "row">]: {
+  readonly [K in Exclude<StoreRecord["kind"], "row" | "blob">]: {
     readonly text: string;
     readonly toRow: (record: Extract<StoreRecord, { readonly kind: K }>) => object;
   };
@@ -127,10 +128,18 @@ const INSERTS: {
     toRow: ({ name, value }) => ({ name, value }),
   },
   file: {
-    text: `INSERT INTO @.meta (key, value)
-      SELECT '${FILE}' || r.name, r.text FROM json_to_recordset($1::json) AS r(name text, text text)
+    text: `WITH file AS MATERIALIZED (
+        SELECT * FROM json_to_recordset($1::json) AS r(name text, text text, collection text, key text)),
+      value AS (
+        INSERT INTO @.kv (collection, key, value)
+        SELECT collection, key, text FROM file WHERE collection IS NOT NULL
+        ON CONFLICT (collection, key) DO NOTHING)
+      INSERT INTO @.meta (key, value) SELECT '${FILE}' || name, text FROM file WHERE collection IS NULL
       ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-    toRow: ({ name, text }) => ({ name, text }),
+    toRow: ({ name, text }) => {
+      const value = FILE_VALUES.find(({ file }) => file === name);
+      return value === undefined ? { name, text } : { ...value, text: toText(text) };
+    },
   },
 };
 
@@ -177,6 +186,7 @@ export class PostgresTarget implements StoreTarget {
   }
 
   accepts(record: StoreRecord): boolean {
+    if (record.kind === "blob") return false;
     return record.kind !== "row" || this.#tables.has(record.table);
   }
 
@@ -211,7 +221,7 @@ export class PostgresTarget implements StoreTarget {
 function toStatement(records: readonly StoreRecord[]): Statement {
   const [first] = records;
   if (first!.kind === "row") return tableStatement(records as readonly TableRow[]);
-  const { text, toRow } = INSERTS[first!.kind];
+  const { text, toRow } = INSERTS[first!.kind as keyof typeof INSERTS];
   return { text, values: [JSON.stringify(records.map(toRow as (record: StoreRecord) => object))] };
 }
 

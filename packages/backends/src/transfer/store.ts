@@ -21,7 +21,8 @@ export type StoreRecord =
   | ContextRow
   | TableRow
   | SequenceRow
-  | FileRow;
+  | FileRow
+  | BlobRow;
 
 interface TaskRow {
   readonly kind: "task";
@@ -115,6 +116,16 @@ export interface FileRow {
   readonly kind: "file";
   readonly name: string;
   readonly text: string;
+}
+
+/** A piece of a large file of a task. The pieces of a file come in order, after all other records. */
+export interface BlobRow {
+  readonly kind: "blob";
+  readonly taskId: string;
+  readonly digest: string;
+  /** The position of its first byte in the file. */
+  readonly first: number;
+  readonly base64: string;
 }
 
 /** A store that is read. Everything comes from one moment, also while servers use the store. */

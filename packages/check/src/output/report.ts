@@ -1,5 +1,5 @@
 import type { ProtocolVersion } from "@convoke/protocol";
-import type { Level } from "../probes/probe.ts";
+import { LEVELS, type Level } from "../probes/probe.ts";
 import type { Binding } from "../wire/client.ts";
 import { printable } from "@convoke/protocol/internal";
 
@@ -11,7 +11,7 @@ export interface ProbeResult {
   readonly requirement: string;
   readonly level: Level;
   readonly section: string;
-  /** What a conforming server does. */
+  /** What a conforming server or client does. */
   readonly says: string;
   readonly outcome: Outcome;
   /** Only if it failed. */
@@ -38,17 +38,22 @@ export interface Section {
   readonly results: readonly ProbeResult[];
 }
 
-/** The results of a whole check. */
-export interface Report {
+/** The results of a whole check, of a server or of a client. */
+export interface Results {
+  /** The agent, or the list of probes that the client visited. */
   readonly url: string;
-  readonly cardUrl: string;
-  readonly agent: { readonly name: string; readonly version: string };
-  /** The messages that were used: given ones, or examples of the card that had the effect. */
-  readonly messages: { readonly message: string; readonly slow?: string; readonly ask?: string };
   readonly sections: readonly Section[];
   readonly counts: Readonly<Record<Outcome, number>>;
   /** The number of failures at each level. */
   readonly failures: Readonly<Record<Level, number>>;
+}
+
+/** The results of the check of a server. */
+export interface Report extends Results {
+  readonly cardUrl: string;
+  readonly agent: { readonly name: string; readonly version: string };
+  /** The messages that were used: given ones, or examples of the card that had the effect. */
+  readonly messages: { readonly message: string; readonly slow?: string; readonly ask?: string };
 }
 
 export function countOutcomes(results: readonly ProbeResult[]): Readonly<Record<Outcome, number>> {
@@ -57,8 +62,16 @@ export function countOutcomes(results: readonly ProbeResult[]): Readonly<Record<
   return counts;
 }
 
+export function countFailures(results: readonly ProbeResult[]): Results["failures"] {
+  const failed = results.filter(({ outcome }) => outcome === "failed");
+  const failuresAt = (level: Level) => failed.filter((result) => result.level === level).length;
+  return Object.fromEntries(
+    LEVELS.map((level) => [level, failuresAt(level)]),
+  ) as Results["failures"];
+}
+
 /** The report as JUnit XML, one testsuite for the card and one for each interface. */
-export function junitReport({ url, sections, counts }: Report): string {
+export function junitReport({ url, sections, counts }: Results): string {
   const { passed, failed, skipped } = counts;
   const numbers = { tests: passed + failed + skipped, failures: failed, skipped };
   const name = `convoke check ${url}`;

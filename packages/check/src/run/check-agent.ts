@@ -1,14 +1,12 @@
-import { type ProbeResult, type Report, type Section, countOutcomes } from "../output/report.ts";
-import { CARD_PROBES, GATE, PROBES } from "../probes/index.ts";
 import {
-  type CardProbe,
-  type Claim,
-  LEVELS,
-  type Level,
-  type Probe,
-  isSelected,
-  probeId,
-} from "../probes/probe.ts";
+  type ProbeResult,
+  type Report,
+  type Section,
+  countFailures,
+  countOutcomes,
+} from "../output/report.ts";
+import { CARD_PROBES, GATE, PROBES } from "../probes/index.ts";
+import { type CardProbe, type Claim, type Probe, isSelected, probeId } from "../probes/probe.ts";
 import {
   CardScene,
   CardView,
@@ -91,8 +89,6 @@ function createReport(
   { url, message, slow, ask }: Pick<CheckSettings, "url" | "message"> & AgentMessages,
 ): Report {
   const results = sections.flatMap((section) => section.results);
-  const failed = results.filter(({ outcome }) => outcome === "failed");
-  const failuresAt = (level: Level) => failed.filter((result) => result.level === level).length;
   return {
     url,
     cardUrl: current.url,
@@ -100,9 +96,7 @@ function createReport(
     messages: { message, ...(slow && { slow }), ...(ask && { ask }) },
     sections,
     counts: countOutcomes(results),
-    failures: Object.fromEntries(
-      LEVELS.map((level) => [level, failuresAt(level)]),
-    ) as Report["failures"],
+    failures: countFailures(results),
   };
 }
 

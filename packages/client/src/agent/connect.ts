@@ -34,7 +34,7 @@ export async function connect(
     const credentials = discovery.credentials?.withCard(discovered.card);
     const verify = discovery.checkCard.bind(discovery);
     const connection = openConnection({ discovered, client, credentials, verify }, options);
-    const remote = new RemoteAgent(connection);
+    const remote = new RemoteAgent(connection, client);
     const { signal } = options;
     if (options.extended === true) await remote.extendedCard({ signal });
     return remote;

@@ -8,6 +8,7 @@ import {
   type CalledTasks,
   type Connection,
   ERRORS,
+  type FilePart,
   type ListTasksRequest,
   type Metadata,
   type ProtocolVersion,
@@ -24,6 +25,7 @@ import {
   taskFacts,
 } from "@convoke/protocol";
 import { type JsonObject, isObject } from "@convoke/protocol/internal";
+import type { HttpClient } from "@convoke/egress/http";
 import { BridgeRun } from "../bridge/bridge-run.ts";
 import { Conversation, type ConversationOptions } from "../conversation/conversation.ts";
 import {
@@ -39,6 +41,7 @@ import { ResumingSource } from "../run/resuming-source.ts";
 import type { RunRequest } from "../run/task-events.ts";
 import { Run } from "../run/run.ts";
 import { deduplicatesMessages } from "../cards/card.ts";
+import { type ReadFileOptions, readFile } from "./read-file.ts";
 
 /** Options of every call with a single response. */
 interface RemoteCallOptions extends RequestContext {
@@ -82,10 +85,13 @@ export interface SubscribeOptions extends FollowOptions {
  */
 export class RemoteAgent implements Agent {
   readonly #connection: Connection;
+  readonly #client: HttpClient | undefined;
   #cached: { readonly card: RawCard; readonly info: AgentInfo } | undefined;
 
-  constructor(connection: Connection) {
+  /** @param client fetches files by their links. Default: only files with bytes can be read. */
+  constructor(connection: Connection, client?: HttpClient) {
     this.#connection = connection;
+    this.#client = client;
   }
 
   /** The agent card as the agent wrote it. */
@@ -176,6 +182,19 @@ export class RemoteAgent implements Agent {
     const { historyLength, metadata } = options;
     const request = { taskId, ...requestFields({ historyLength, metadata }) };
     return this.#connection.call("getTask", request, callOptions(options));
+  }
+
+  /**
+   * Reads the content of a file of a message or an artifact: its bytes, or what is at its address. The
+   * address may be public, or at the origin of this agent. A file of a Convoke server is compared with
+   * its digest.
+   *
+   * @example
+   * const part = task.artifacts?.[0]?.parts.find(({ kind }) => kind === "file");
+   * if (part?.kind === "file") await writeFile("report.pdf", await agent.readFile(part));
+   */
+  readFile(part: FilePart, options: ReadFileOptions = {}): Promise<Uint8Array> {
+    return readFile(part, this.#client, options);
   }
 
   /** One page of the caller's tasks, newest first. Available in 1.0, and on REST of some 0.3 agents. */

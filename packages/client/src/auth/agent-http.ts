@@ -67,7 +67,8 @@ export class AgentHttp {
         }),
         ...(body !== undefined && { body }),
       });
-      return { ...answer, url: withoutQuery(answer.url, query) };
+      const bare = withoutQuery(answer.url, query);
+      return bare === answer.url ? answer : { ...answer, url: bare };
     } catch (error) {
       throw this.#cleaned(error, query);
     }

@@ -173,6 +173,7 @@ function mayTryNext({ chosen, error, operation }: Failure, isConfirmed: boolean)
  * count: a server without HTTP/2 may still answer on other bindings.
  */
 function isAtRefusedOrigin({ url }: ChosenInterface, failures: readonly Failure[]): boolean {
+  if (failures.length === 0) return false;
   const { origin } = new URL(url);
   return failures.some(
     ({ chosen, error }) =>

@@ -6,6 +6,7 @@ import {
   ClientError,
   type Codec,
   type Connection,
+  type PublicEvent,
   type RawCard,
   type StreamItem,
   type StreamOptions,
@@ -19,7 +20,7 @@ import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { openGrpcChannel } from "../transports/http2-channel.ts";
 import { JsonRpcTransport } from "../transports/jsonrpc.ts";
 import { RestTransport } from "../transports/rest.ts";
-import { type Frame, type Transport, readBatch } from "../transports/transport.ts";
+import type { Transport } from "../transports/transport.ts";
 
 export interface OpenInterfaceOptions {
   readonly client: HttpClient;
@@ -89,25 +90,22 @@ class InterfaceCalls implements Pick<Connection, "call" | "stream"> {
     }
   }
 
-  async *stream<Name extends keyof Streams>(
+  stream<Name extends keyof Streams>(
     operation: Name,
     request: Streams[Name],
     options?: StreamOptions,
   ): AsyncGenerator<readonly StreamItem[], void, undefined> {
     const { codec } = this.#transport;
     const params = STREAMS[operation](codec, request);
-    const read = (frame: Frame): StreamItem => {
-      if (frame.kind === "alive") return frame;
-      return { kind: "event", event: codec.decodeEvent(frame.result), id: frame.id };
-    };
-    for await (const frames of this.#transport.stream(operation, params, options)) {
-      for (const frame of frames) {
-        if (frame.kind === "result") this.#legacy.lookAt(operation, codec.dialect, frame.result);
+    const decode = (result: unknown): PublicEvent => {
+      this.#legacy.lookAt(operation, codec.dialect, result);
+      try {
+        return codec.decodeEvent(result);
+      } catch (error) {
+        throw this.#unreadable(error);
       }
-      const { items, failure } = readBatch(frames, read);
-      if (items.length > 0) yield items;
-      if (failure !== undefined) throw this.#unreadable(failure.error);
-    }
+    };
+    return this.#transport.stream(operation, params, decode, options);
   }
 
   /** Rejects what the version of this interface cannot express; with fallback it may differ per call. */

@@ -84,11 +84,10 @@ export class ResumingSource implements TaskEventSource {
   takeBuffered(): StreamedEvent | undefined {
     const item = this.#buffered?.peek;
     if (item?.kind !== "event" || item.event.kind !== "artifact-update") return undefined;
-    const { event, id } = item;
-    if (event.taskId !== this.snapshot.taskId) return undefined;
-    if (this.#cursor.classify(id, event) !== "new") return undefined;
+    if (item.event.taskId !== this.snapshot.taskId) return undefined;
+    if (this.#cursor.classify(item.id, item.event) !== "new") return undefined;
     this.#buffered?.next();
-    return this.#accept(event, id);
+    return this.#accept(item);
   }
 
   #firstStep(): RunStep {
@@ -128,7 +127,7 @@ export class ResumingSource implements TaskEventSource {
           if (isJoining) yield* this.#joinAt(cursor, id, signal);
           isFirst = false;
           if (!this.#isNew(event, id)) continue;
-          const accepted = this.#accept(event, id);
+          const accepted = this.#accept(item);
           // Only here may `takeBuffered` continue with the items that are left. After the last
           // event the rest does not belong to this run.
           if (!this.#isLast(event)) this.#buffered = buffer;
@@ -187,12 +186,13 @@ export class ResumingSource implements TaskEventSource {
     throw outOfOrderError(this.#connection.selectedInterface.url, id);
   }
 
-  #accept(event: PublicEvent, id = ""): StreamedEvent {
+  #accept(accepted: StreamedEvent): StreamedEvent {
+    const { event, id } = accepted;
     if (event.kind !== "task" || !isInterrupted(event.status.state)) this.#hasMoved = true;
     this.snapshot.add(event);
     this.#cursor.moveTo(id, event);
     this.#recovery.progressed();
-    return { event, id };
+    return accepted;
   }
 
   /** Yields the whole task if it differs from the snapshot. */
@@ -204,7 +204,7 @@ export class ResumingSource implements TaskEventSource {
       const message = `the missed events of task ${task.id} came as the whole task, which replaces everything before`;
       this.#settings.onNotice({ kind: "resynced", message });
     }
-    yield this.#accept(task, id);
+    yield this.#accept({ event: task, id });
   }
 
   /**
@@ -231,7 +231,7 @@ export class ResumingSource implements TaskEventSource {
     const sent = { ...request, blocking };
     const answer = await this.#connection.call("sendMessage", sent, { signal });
     this.#hasMoved = true;
-    yield this.#accept(answer);
+    yield this.#accept({ event: answer, id: "" });
     if (this.snapshot.isAtRest || (kind === "call" && !blocking)) return "over";
     if (kind === "stream") this.#recovery.noticePolling();
     return "poll";
@@ -244,7 +244,7 @@ export class ResumingSource implements TaskEventSource {
       const request = { taskId: this.snapshot.taskId ?? "" };
       const task = await this.#connection.call("getTask", request, { signal });
       const events = eventsBetween(this.snapshot.isPartial ? undefined : this.snapshot.task, task);
-      for (const event of events) yield this.#accept(event);
+      for (const event of events) yield this.#accept({ event, id: "" });
       delay = events.length > 0 ? first : Math.min(delay * 1.5, most);
       this.#recovery.progressed();
     }
@@ -344,13 +344,14 @@ class EventCursor {
 
   moveTo(id: string, event: PublicEvent): void {
     if (id === "") return;
+    const number = parseNumber(id);
     // An id that cannot be sent in a header is no cursor, and an older one would repeat events.
-    if (!isHeaderValue(id)) return this.forget();
+    if (number === undefined && !isHeaderValue(id)) return this.forget();
     this.#lastId = id;
     this.#lastEvent = event;
-    this.#lastNumber = parseNumber(id);
-    if (this.#lastNumber === undefined) return;
-    this.#recent.push(this.#lastNumber);
+    this.#lastNumber = number;
+    if (number === undefined) return;
+    this.#recent.push(number);
     if (this.#recent.length > MAX_RECENT) this.#recent = this.#recent.slice(MAX_RECENT / 2);
   }
 

@@ -8,7 +8,7 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 import { type Answer, toAnswer } from "./answer.ts";
-import type { StreamedEvent, TaskEventSource } from "./task-events.ts";
+import type { StreamedEvent, TaskEventSource, TaskSnapshot } from "./task-events.ts";
 import { isNotCancelable } from "./failures.ts";
 import type { OnNotice } from "./follow-options.ts";
 import { View } from "./view.ts";
@@ -36,8 +36,8 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   readonly #onNotice: OnNotice;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #events: View<PublicEvent>;
-  readonly #deltas: View<string>;
+  readonly #events: View<StreamedEvent, PublicEvent>;
+  readonly #deltas: View<string, string>;
   #reading: AsyncGenerator<StreamedEvent, void, undefined> | undefined;
   #textDeltas: TextDeltas | undefined;
   #result: Promise<Answer> | undefined;
@@ -45,8 +45,6 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   #end: { readonly error?: unknown } | undefined;
   #isDriving = false;
   #isCut = false;
-  /** The ids of events that have not been read yet. */
-  readonly #ids: string[] = [];
   #lastReadId: string | undefined;
 
   constructor({ connection, source, signal, onNotice }: RunOptions) {
@@ -58,9 +56,15 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     // Mark the rejection as handled: a result that is never read must not crash the process.
     this.#ended.promise.catch(() => undefined);
     const hooks = { onRead: () => this.#drive(), onLeave: () => this.#leave() };
-    const onTaken = (): void => void (this.#lastReadId = this.#ids.shift() || this.#lastReadId);
-    this.#events = new View({ ...hooks, onTaken, onBegin: () => this.#beginEvents() });
-    this.#deltas = new View({ ...hooks, onBegin: () => this.#beginText() });
+    this.#events = new View({
+      ...hooks,
+      take: ({ event, id }) => {
+        this.#lastReadId = id || this.#lastReadId;
+        return event;
+      },
+      onBegin: () => this.#beginEvents(),
+    });
+    this.#deltas = new View({ ...hooks, take: (text) => text, onBegin: () => this.#beginText() });
   }
 
   /** The id of the task; `undefined` until the agent sends it, or if it replies without a task. */
@@ -137,14 +141,15 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   /** A view that is read late starts with the current task as one event. */
   #beginEvents(): void {
     const { answer, isPartial } = this.#source.snapshot;
-    if (answer !== undefined && !isPartial) this.#show(answer, this.#source.lastEventId ?? "");
+    const id = this.#source.lastEventId ?? "";
+    if (answer !== undefined && !isPartial) this.#events.put({ event: answer, id });
     if (this.#end !== undefined) this.#events.end(this.#end);
   }
 
   #beginText(): void {
     this.#textDeltas = new TextDeltas();
     const { answer } = this.#source.snapshot;
-    if (answer !== undefined) this.#tell(answer, answer);
+    if (answer !== undefined) this.#tell(answer);
     if (this.#end !== undefined) this.#endText(this.#end);
   }
 
@@ -195,18 +200,13 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
     }
   }
 
-  #use({ event, id }: StreamedEvent): void {
-    if (this.#events.isAttached) this.#show(event, id);
-    this.#tell(event, this.#source.snapshot.answer);
+  #use(streamed: StreamedEvent): void {
+    if (this.#events.isAttached) this.#events.put(streamed);
+    this.#tell(streamed.event);
   }
 
-  #show(event: PublicEvent, id: string): void {
-    this.#ids.push(id);
-    this.#events.put(event);
-  }
-
-  #tell(event: PublicEvent, answer: Task | Message | undefined): void {
-    if (answer !== undefined) this.#give(this.#textDeltas?.after(event, answer));
+  #tell(event: PublicEvent): void {
+    this.#give(this.#textDeltas?.after(event, this.#source.snapshot));
   }
 
   #give(delta: TextDelta | undefined): void {
@@ -272,13 +272,15 @@ class TextDeltas {
   #open: string | undefined;
   readonly #known = new Set<string>();
 
-  /** The delta after an event; `answer` is the result of all events so far. */
-  after(event: PublicEvent, answer: Task | Message): TextDelta | undefined {
+  /** The delta after an event; the answer is the result of all events so far. */
+  after(event: PublicEvent, snapshot: Pick<TaskSnapshot, "answer">): TextDelta | undefined {
     if (event.kind === "status-update") return undefined;
     if (event.kind === "artifact-update") {
       const more = this.#appendable(event);
       if (more !== undefined) return this.#append(this.#text + more, more);
     }
+    const { answer } = snapshot;
+    if (answer === undefined) return undefined;
     return this.#replaceWith(
       answer.kind === "message" ? textOf(answer) : artifactText(answer),
       answer,

@@ -1,4 +1,6 @@
 import {
+  type A2AArtifact,
+  type ArtifactUpdateEvent,
   type Message,
   type PublicEvent,
   type SendMessageRequest,
@@ -6,6 +8,7 @@ import {
   applyEvent,
   isInterrupted,
   isTerminal,
+  joinAll,
 } from "@convoke/protocol";
 
 /** An event and the id to resume after it; "" if the agent sends no ids. */
@@ -54,7 +57,9 @@ export interface RecoveryStep {
 
 /** The task, or message, that results from the events of a run. */
 export class TaskSnapshot {
+  /** Without the chunks in `#chunks`. */
   #task: Task | undefined;
+  #chunks: ArtifactChunks | undefined;
   #message: Message | undefined;
   #isPartial = false;
   #taskId: string | undefined;
@@ -64,12 +69,13 @@ export class TaskSnapshot {
   }
 
   get task(): Task | undefined {
+    this.#addChunks();
     return this.#task;
   }
 
   /** The task, or the message if the agent answered without a task. */
   get answer(): Task | Message | undefined {
-    return this.#message ?? this.#task;
+    return this.#message ?? this.task;
   }
 
   get taskId(): string | undefined {
@@ -93,6 +99,8 @@ export class TaskSnapshot {
   }
 
   add(event: PublicEvent): void {
+    if (event.kind === "artifact-update" && this.#chunks?.take(event) === true) return;
+    this.#addChunks();
     if (event.kind === "message") {
       this.#message = event;
       return;
@@ -105,7 +113,47 @@ export class TaskSnapshot {
     }
     this.#taskId ??= event.taskId;
     if (this.#task === undefined) this.#isPartial = true;
-    this.#task = applyEvent(this.#task ?? unknownTask(event), event);
+    this.#task ??= unknownTask(event);
+    if (event.kind === "artifact-update") this.#chunks = new ArtifactChunks(event);
+    else this.#task = applyEvent(this.#task, event);
+  }
+
+  #addChunks(): void {
+    if (this.#chunks === undefined || this.#task === undefined) return;
+    this.#task = applyEvent(this.#task, this.#chunks.joined);
+    this.#chunks = undefined;
+  }
+}
+
+/** More chunks are added to the task, so that the events of a long answer do not stay in memory. */
+const MAX_CHUNKS = 256;
+
+/**
+ * Chunks of one artifact that arrived one after the other. They are added to the task together, when it
+ * is read or something else happens, which costs less than adding each of them.
+ */
+class ArtifactChunks {
+  readonly #first: ArtifactUpdateEvent;
+  readonly #more: A2AArtifact[] = [];
+
+  constructor(first: ArtifactUpdateEvent) {
+    this.#first = first;
+  }
+
+  /** Takes a chunk that is appended to the same artifact; returns false for any other event. */
+  take({ artifact, append }: ArtifactUpdateEvent): boolean {
+    const isNext = append === true && artifact.artifactId === this.#first.artifact.artifactId;
+    if (!isNext || this.#more.length === MAX_CHUNKS) return false;
+    this.#more.push(artifact);
+    return true;
+  }
+
+  /** One event with the effect of all. */
+  get joined(): ArtifactUpdateEvent {
+    const { artifact } = this.#first;
+    const chunks = this.#more.map(({ parts }) => parts);
+    const parts = joinAll(artifact.parts, chunks);
+    return { ...this.#first, artifact: { ...Object.assign({}, artifact, ...this.#more), parts } };
   }
 }
 

@@ -1,11 +1,11 @@
 /** How a run reacts to a view. */
-export interface ViewHooks {
+export interface ViewHooks<Item, T> {
   /** The first value is requested. */
   readonly onBegin: () => void;
   /** A value is requested. */
   readonly onRead: () => void;
-  /** A value was handed out. */
-  readonly onTaken?: () => void;
+  /** The value of an item, which is handed out now. */
+  readonly take: (item: Item) => T;
   /** The reader left. */
   readonly onLeave: () => void;
 }
@@ -14,15 +14,18 @@ export interface ViewHooks {
  * One way to read a run. Once it is being read it takes part in backpressure: a value that was not
  * taken yet keeps the run from reading more.
  */
-export class View<T> implements AsyncIterableIterator<T, void, undefined> {
-  readonly #hooks: ViewHooks;
-  readonly #values: T[] = [];
+export class View<Item, T> implements AsyncIterableIterator<T, void, undefined> {
+  readonly #hooks: ViewHooks<Item, T>;
+  /** The item to take next. A queue of one item would be allocated for each event of an answer. */
+  #next: Item | undefined;
+  /** Items after it; a run seldom reads ahead. */
+  readonly #more: Item[] = [];
   readonly #takers: PromiseWithResolvers<IteratorResult<T, void>>[] = [];
   #isAttached = false;
   #isAsked = false;
   #end: { readonly error?: unknown } | undefined;
 
-  constructor(hooks: ViewHooks) {
+  constructor(hooks: ViewHooks<Item, T>) {
     this.#hooks = hooks;
   }
 
@@ -42,13 +45,14 @@ export class View<T> implements AsyncIterableIterator<T, void, undefined> {
 
   /** Whether it holds a value that was not taken yet. */
   get isFull(): boolean {
-    return this.#values.length > 0;
+    return this.#next !== undefined;
   }
 
-  put(value: T): void {
+  put(item: Item): void {
     const taker = this.#takers.shift();
-    if (taker === undefined) this.#values.push(value);
-    else taker.resolve(this.#hand(value));
+    if (taker !== undefined) taker.resolve(this.#hand(item));
+    else if (this.#next === undefined) this.#next = item;
+    else this.#more.push(item);
   }
 
   /** Ends the view. An error is thrown once, after all values before it were read. */
@@ -62,9 +66,10 @@ export class View<T> implements AsyncIterableIterator<T, void, undefined> {
       this.#isAttached = true;
       this.#hooks.onBegin();
     }
-    if (this.#values.length === 0) this.#ask();
-    if (this.#values.length > 0) {
-      const taken = this.#hand(this.#values.shift()!);
+    if (this.#next === undefined) this.#ask();
+    if (this.#next !== undefined) {
+      const taken = this.#hand(this.#next);
+      this.#next = this.#more.shift();
       this.#hooks.onRead();
       return Promise.resolve(taken);
     }
@@ -76,22 +81,22 @@ export class View<T> implements AsyncIterableIterator<T, void, undefined> {
 
   return(): Promise<IteratorResult<T, void>> {
     this.#isAttached = false;
-    this.#values.length = 0;
+    this.#next = undefined;
+    this.#more.length = 0;
     this.end({});
     this.#hooks.onLeave();
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Asks the run for values; those that have already arrived are put synchronously. */
+  /** Asks the run for values; items that have already arrived are put synchronously. */
   #ask(): void {
     this.#isAsked = true;
     this.#hooks.onRead();
     this.#isAsked = false;
   }
 
-  #hand(value: T): IteratorResult<T, void> {
-    this.#hooks.onTaken?.();
-    return { done: false, value };
+  #hand(item: Item): IteratorResult<T, void> {
+    return { done: false, value: this.#hooks.take(item) };
   }
 
   #settle(taker: PromiseWithResolvers<IteratorResult<T, void>>): void {

@@ -8,6 +8,7 @@ import {
   PROTO_CODECS,
   RemoteError,
   type SelectedInterface,
+  type StreamItem,
   type StreamOptions,
 } from "@convoke/protocol";
 import { GRPC_SERVICES, type GrpcMethod, decodeStatusDetails } from "@convoke/protocol/grpc";
@@ -16,7 +17,7 @@ import { type Credentials, redact } from "../auth/credentials.ts";
 import { requestHeaders } from "../auth/headers.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
 import type { GrpcChannel, GrpcEnd } from "./http2-channel.ts";
-import type { Frame, Transport } from "./transport.ts";
+import type { DecodeEvent, Transport } from "./transport.ts";
 import {
   errorReason,
   errorReasonFromStatus,
@@ -76,10 +77,12 @@ export class GrpcTransport implements Transport {
   async *stream(
     operation: OperationName,
     params: unknown,
+    decode: DecodeEvent,
     options: StreamOptions = {},
-  ): AsyncGenerator<readonly Frame[], void, undefined> {
+  ): AsyncGenerator<readonly StreamItem[], void, undefined> {
     for await (const message of this.#exchange(operation, params, options)) {
-      yield [{ kind: "result", ...takeCursor(message) }];
+      const { result, id } = takeCursor(message);
+      yield [{ kind: "event", event: decode(result), id }];
     }
   }
 

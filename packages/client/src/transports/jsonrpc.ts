@@ -7,16 +7,18 @@ import {
   type Operation,
   type OperationName,
   type ProtocolVersion,
+  type PublicEvent,
   type SelectedInterface,
   type SseEvent,
+  type StreamItem,
   type StreamOptions,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
 import { type ResponseHead, errorIn, isEventStream, isOk, parseError } from "./errors.ts";
-import { readFrames } from "./sse-frames.ts";
-import type { Frame, Transport } from "./transport.ts";
+import { readEvents } from "./sse-events.ts";
+import type { DecodeEvent, Transport } from "./transport.ts";
 
 /** A request that was sent, and its response. */
 interface Exchange {
@@ -53,22 +55,24 @@ export class JsonRpcTransport implements Transport {
   async *stream(
     operation: OperationName,
     params: unknown,
+    decode: DecodeEvent,
     options: StreamOptions = {},
-  ): AsyncGenerator<readonly Frame[], void, undefined> {
+  ): AsyncGenerator<readonly StreamItem[], void, undefined> {
     const exchange = await this.#post(operation, params, "text/event-stream", options);
     const { answer, id } = exchange;
     if (!isOk(answer) || !isEventStream(answer)) {
       // An agent that already has the complete answer may send it as a single response.
-      yield [{ kind: "result", result: await this.#notAStream(exchange, options.signal), id: "" }];
+      const event = decode(await this.#notAStream(exchange, options.signal));
+      yield [{ kind: "event", event, id: "" }];
       return;
     }
-    const read = ({ event, data, id: eventId }: SseEvent): Frame => {
+    const read = ({ event, data }: SseEvent): PublicEvent => {
       if (event === "error") {
         throw parseError(this.#http.clean(data), answer, "the agent ended the stream");
       }
-      return { kind: "result", result: this.#open(data, answer, id), id: eventId };
+      return decode(this.#open(data, answer, id));
     };
-    yield* readFrames(answer, { read, url: this.speaking.url, signal: options.signal });
+    yield* readEvents(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
   async #post(

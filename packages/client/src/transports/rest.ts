@@ -5,18 +5,20 @@ import {
   type OperationName,
   PROTO_CODECS,
   type ProtocolVersion,
+  type PublicEvent,
   REST_ROUTES,
   type RestRoute,
   type SelectedInterface,
   type SseEvent,
+  type StreamItem,
   type StreamOptions,
 } from "@convoke/protocol";
 import type { AgentHttp } from "../auth/agent-http.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
 import { type HttpAnswer, readText } from "@convoke/egress/http";
 import { errorIn, isEventStream, isOk, parseError } from "./errors.ts";
-import { readFrames } from "./sse-frames.ts";
-import type { Frame, Transport } from "./transport.ts";
+import { readEvents } from "./sse-events.ts";
+import type { DecodeEvent, Transport } from "./transport.ts";
 
 /** The media type of 1.0.1, and the one that every earlier server accepts (1.0 §11.1). */
 const A2A_JSON = "application/a2a+json";
@@ -58,8 +60,9 @@ export class RestTransport implements Transport {
   async *stream(
     operation: OperationName,
     params: unknown,
+    decode: DecodeEvent,
     options: StreamOptions = {},
-  ): AsyncGenerator<readonly Frame[], void, undefined> {
+  ): AsyncGenerator<readonly StreamItem[], void, undefined> {
     const answer = await this.#open(operation, params, options);
     if (!isOk(answer) || !isEventStream(answer)) {
       const text = await this.#textOf(answer, options.signal);
@@ -67,18 +70,18 @@ export class RestTransport implements Transport {
       const result = this.#parse(text);
       if (errorIn(result, answer)) throw parseError(this.#http.clean(text), answer);
       // An agent that already has the complete answer may send it as a single response.
-      yield [{ kind: "result", result, id: "" }];
+      yield [{ kind: "event", event: decode(result), id: "" }];
       return;
     }
-    const read = ({ event, data, id }: SseEvent): Frame => {
+    const read = ({ event, data }: SseEvent): PublicEvent => {
       if (event === "error") {
         throw parseError(this.#http.clean(data), answer, "the agent ended the stream");
       }
       const result = this.#parse(data);
       if (errorIn(result, answer)) throw parseError(this.#http.clean(data), answer);
-      return { kind: "result", result, id };
+      return decode(result);
     };
-    yield* readFrames(answer, { read, url: this.speaking.url, signal: options.signal });
+    yield* readEvents(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
   /** The specifications subscribe with POST, their proto files with GET: a server may support only one. */
@@ -225,8 +228,8 @@ function split(operation: OperationName, version: ProtocolVersion, params: Field
   }
 }
 
-/** The id of a config may contain anything, even a slash. */
-const NAME = /^tasks\/([^/]*)(?:\/pushNotificationConfigs\/(.*))?$/s;
+/** An id may contain anything, even a slash. */
+const NAME = /^tasks\/(.*?)(?:\/pushNotificationConfigs\/(.*))?$/s;
 
 /** 0.3 uses resource names: `tasks/{taskId}/pushNotificationConfigs/{configId}`. */
 function splitNames(operation: OperationName, params: Fields): Split {

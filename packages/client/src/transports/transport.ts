@@ -2,14 +2,14 @@ import type {
   CallOptions,
   Codec,
   OperationName,
+  PublicEvent,
   SelectedInterface,
+  StreamItem,
   StreamOptions,
 } from "@convoke/protocol";
 
-/** One response of a stream in wire format, or a keep-alive. */
-export type Frame =
-  | { readonly kind: "result"; readonly result: unknown; readonly id: string }
-  | { readonly kind: "alive" };
+/** Decodes one response of a stream; throws if it is not an event. */
+export type DecodeEvent = (result: unknown) => PublicEvent;
 
 /**
  * One binding at one URL. It handles envelopes only; its codec encodes `params` and decodes results.
@@ -20,30 +20,13 @@ export interface Transport {
   /** One request, one result. */
   call(operation: OperationName, params: unknown, options?: CallOptions): Promise<unknown>;
   /**
-   * One request, many results, without a time limit. Frames that arrive together are yielded
-   * together, never an empty list; an error is thrown after the frames before it.
+   * One request, many events, without a time limit. Events that arrive together are yielded
+   * together, never an empty list; an error is thrown after the events before it.
    */
   stream(
     operation: OperationName,
     params: unknown,
+    decode: DecodeEvent,
     options?: StreamOptions,
-  ): AsyncGenerator<readonly Frame[], void, undefined>;
-}
-
-/** The items of a batch that could be read. */
-export interface ReadBatch<T> {
-  readonly items: readonly T[];
-  /** Why the rest could not be read. */
-  readonly failure?: { readonly error: unknown };
-}
-
-/** Reads a batch up to the first item that cannot be read. */
-export function readBatch<Raw, T>(batch: readonly Raw[], read: (raw: Raw) => T): ReadBatch<T> {
-  const items: T[] = [];
-  try {
-    for (const raw of batch) items.push(read(raw));
-    return { items };
-  } catch (error) {
-    return { items, failure: { error } };
-  }
+  ): AsyncGenerator<readonly StreamItem[], void, undefined>;
 }

@@ -3,6 +3,7 @@ import {
   type Agent,
   type AgentEnvironment,
   type Caller,
+  type ErasureScope,
   type InternalEvent,
   type Message,
   type Turn,
@@ -231,6 +232,24 @@ export class CoderHome {
         },
       };
     });
+  }
+
+  /**
+   * Erases sessions, with their checkpoints, and what their owner has approved for always. The sessions
+   * go last, because they say in which workspaces there are checkpoints.
+   */
+  async erase(scope: ErasureScope): Promise<void> {
+    const { owner, isWholeOwner, contextIds } = scope;
+    const isMeant = (contextId = ""): boolean => isWholeOwner || contextIds.includes(contextId);
+    const sessions = (await this.sessions.list(owner)).filter((one) => isMeant(one.contextId));
+    const roots = new Set([this.#settings.workspace, ...sessions.map(({ root }) => root)]);
+    for (const root of roots) {
+      const { checkpoints, grants } = await this.project(root);
+      await checkpoints.erase((one) => one.owner === owner && isMeant(one.contextId));
+      if (isWholeOwner) await grants.clear(owner);
+    }
+    for (const agent of this.#agents.values()) await agent.erase?.(scope);
+    for (const session of sessions) await this.sessions.delete(session);
   }
 
   async close(): Promise<void> {

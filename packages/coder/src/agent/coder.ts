@@ -160,6 +160,7 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
     abandon: (task, journal, owner) => {
       agentOf({ owner, contextId: task.contextId })?.abandon?.(task, journal, owner);
     },
+    erase: (scope) => home.erase(scope),
     prepare: (place) => {
       // They check that their models can be used.
       for (const one of bases) one.prepare?.(place);

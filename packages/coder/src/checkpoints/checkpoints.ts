@@ -124,6 +124,17 @@ export class Checkpoints {
     });
   }
 
+  /** Deletes checkpoints, and the contents that no other has. */
+  erase(
+    isMeant: (stored: { readonly owner: string; readonly contextId?: string }) => boolean,
+  ): Promise<void> {
+    return this.#order.run(async () => {
+      const meant = (await this.#loadAll()).filter(isMeant);
+      for (const { id } of meant) await rm(this.#fileOf(id), { force: true });
+      await this.#sweep();
+    });
+  }
+
   async #add(
     kind: Checkpoint["kind"],
     { entries, skipped, isPartial }: Recorded,
@@ -174,6 +185,11 @@ export class Checkpoints {
     const { keep } = this.#limits;
     if (ids.length <= keep * 1.1) return;
     for (const id of ids.slice(0, ids.length - keep)) await rm(this.#fileOf(id), { force: true });
+    await this.#sweep();
+  }
+
+  /** Deletes the contents that no checkpoint has. */
+  async #sweep(): Promise<void> {
     const used = new Set<string>();
     for (const one of await this.#loadAll()) {
       used.add(one.list);

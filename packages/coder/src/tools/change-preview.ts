@@ -1,5 +1,5 @@
 import type { A2APart } from "@convoke/protocol";
-import { createTwoFilesPatch } from "diff";
+import { createTwoFilesPatch } from "diff/lib/patch/create.js";
 import { type EditDetails, editPreview } from "../events/call-details.ts";
 import type { ContentChange } from "../workspace/content-change.ts";
 

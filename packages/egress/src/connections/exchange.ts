@@ -47,7 +47,7 @@ function toAnswer({ url, signal }: Exchange, response: IncomingMessage): HttpAns
     statusText: response.statusMessage ?? "",
     headers: joinHeaders(response),
     url: url.href,
-    body: new AnswerBody(response, { origin: url.origin, signal }),
+    body: new AnswerBody(response, { url, signal }),
   };
 }
 
@@ -59,7 +59,7 @@ function joinHeaders({ headers }: IncomingMessage): Record<string, string> {
 }
 
 interface AnswerBodyOptions {
-  readonly origin: string;
+  readonly url: URL;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -122,7 +122,7 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
   }
 
   #lost(error: unknown): EgressError {
-    const message = `the connection to ${this.#options.origin} was lost: ${describeProblem(error)}`;
+    const message = `the connection to ${this.#options.url.origin} was lost: ${describeProblem(error)}`;
     return new EgressError("network", message, { cause: error, sent: true });
   }
 }

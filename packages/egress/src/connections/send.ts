@@ -19,7 +19,7 @@ export interface OutgoingRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: string | Uint8Array | undefined;
   readonly signal: AbortSignal | undefined;
 }
 

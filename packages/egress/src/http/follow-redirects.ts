@@ -8,12 +8,19 @@ const MAX_REDIRECTS = 5;
  * Follows redirects within the origin, for GET only. Nothing is sent to another origin, so that
  * neither credentials nor requests end up there. For other methods a redirect is returned.
  */
-export async function followRedirects(
+export function followRedirects(
+  call: HttpCall,
+  request: (call: HttpCall) => Promise<HttpAnswer>,
+): Promise<HttpAnswer> {
+  if (effectiveMethod(call) !== "GET" || call.redirects === "answer") return request(call);
+  return follow(call, request);
+}
+
+async function follow(
   call: HttpCall,
   request: (call: HttpCall) => Promise<HttpAnswer>,
 ): Promise<HttpAnswer> {
   let answer = await request(call);
-  if (effectiveMethod(call) !== "GET" || call.redirects === "answer") return answer;
   for (let count = 1; ; count++) {
     const target = redirectTarget(answer);
     if (target === undefined) return answer;

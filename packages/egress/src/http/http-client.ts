@@ -3,10 +3,10 @@ import type { ClientHttp2Session } from "node:http2";
 /** One HTTP request. */
 export interface HttpCall {
   /** Default: POST with a body, GET without. */
-  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   /** By default redirects of a GET are followed within its origin; "answer" returns them instead. */
   readonly redirects?: "follow" | "answer";
   /** If it aborts, the request and reading its response reject with its reason. */

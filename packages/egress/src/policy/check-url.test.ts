@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createEgress } from "../create-egress.ts";
+import { createUrlCheck } from "./check-url.ts";
+import { createDestinationRule } from "./destination-rule.ts";
 import { EgressError, type EgressReason } from "./egress-error.ts";
 import {
   JUDGED_PREFIXES,
@@ -181,4 +183,16 @@ test("everything that passes is http or https, with a host and without a user", 
       expect(hostname).not.toBe("");
     }),
   );
+});
+
+test("a check that remembers URLs decides about each of many as it did before", () => {
+  const check = createUrlCheck(createDestinationRule([]));
+
+  for (let round = 0; round < 3; round++) {
+    for (let place = 0; place < 100; place++) {
+      const url = `https://example.com/${place}`;
+      expect(check(url).href).toBe(url);
+      expect(() => check(`http://127.0.0.1/${place}`)).toThrow(EgressError);
+    }
+  }
 });

@@ -33,6 +33,25 @@ export function checkUrl(text: string, mayReach: DestinationRule): URL {
   return url;
 }
 
+/** How many URLs are remembered. */
+const MAX_URLS = 64;
+
+/**
+ * Creates a check that remembers the URLs that passed: a client sends all its requests to a few. The
+ * rule never changes, and what a name resolves to is checked for each connection.
+ */
+export function createUrlCheck(mayReach: DestinationRule): (text: string) => URL {
+  const passed = new Map<string, URL>();
+  return (text) => {
+    const known = passed.get(text);
+    if (known !== undefined) return known;
+    const url = checkUrl(text, mayReach);
+    if (passed.size === MAX_URLS) passed.clear();
+    passed.set(text, url);
+    return url;
+  };
+}
+
 /** Only the operator can lift the rule: the option is called `allow` wherever there is one. */
 export function howToAllow({ host }: URL): string {
   return `only the operator can permit it, with "${host}" in the egress allow list (option allow)`;

@@ -21,9 +21,8 @@ export async function endStoredTasks(
   which: EndedTasks,
   logger: Logger,
 ): Promise<readonly TaskRecord[]> {
-  const engine = new Engine({ agent: NO_AGENT, backend, logger, wake: async () => undefined });
   const ended: TaskRecord[] = [];
-  try {
+  return withoutAgents(backend, logger, async (engine) => {
     for (let after = ""; ;) {
       const records = await backend.tasks.unfinished(after, PAGE);
       for (const record of records.filter((candidate) => isSelected(which, candidate))) {
@@ -34,6 +33,18 @@ export async function endStoredTasks(
       if (records.length < PAGE) return ended;
       after = records.at(-1)?.taskId ?? after;
     }
+  });
+}
+
+/** Does something with an engine that has no agents, on a storage that no other engine changes. */
+export async function withoutAgents<T>(
+  backend: Backend,
+  logger: Logger,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const engine = new Engine({ agent: NO_AGENT, backend, logger, wake: async () => undefined });
+  try {
+    return await work(engine);
   } finally {
     engine.close();
   }
@@ -55,7 +66,7 @@ async function end(engine: Engine, record: TaskRecord): Promise<void> {
   }
 }
 
-/** Never runs: the engine only writes the ends of the tasks. */
+/** Never runs: the engine only ends and removes tasks. */
 const NO_AGENT: Agent = {
   info: {
     name: "none",

@@ -74,16 +74,24 @@ function hasEnded({ task }: LiveTask): boolean {
  * Cancels a task. The request is recorded first, so that a crash in between does
  * not resume the task. Then the agent is asked to stop, and the task is canceled
  * whatever the agent does.
+ *
+ * @param options.isRepeatable whether a task that is canceled already can be canceled again. Default true.
  */
-export async function cancelTask(engine: Engine, taskId: string, scope: TaskScope): Promise<Task> {
+export async function cancelTask(
+  engine: Engine,
+  taskId: string,
+  scope: TaskScope,
+  { isRepeatable = true }: { readonly isRepeatable?: boolean } = {},
+): Promise<Task> {
   const live = await engine.tasks.openFor(scope, taskId);
+  const isTooLate = !isRepeatable && live.task.status.state === "canceled";
   const canceled = cancelAnywhere(engine, live).finally(() => engine.tasks.release(live));
   await engine.storage.orUnavailable(canceled, {
     taskId,
     detail: "the task is canceled as soon as it can be",
   });
   const { state } = live.task.status;
-  if (state === "canceled") return live.task;
+  if (state === "canceled" && !isTooLate) return live.task;
   throw new A2AError("TaskNotCancelable", `task ${taskId} is already ${state}`, {
     details: { taskId, state },
   });

@@ -252,6 +252,8 @@ export function pauseTask(engine: Engine, taskId: string): void {
   live.detachRun();
   // The task is not canceled, so neither are the tasks that it started elsewhere.
   run.abort(new ServerStopping());
+  // No process works on it, so that none takes it over.
+  if (engine.sharing) void writer.append([], { epoch: writer.epoch, insist: true, running: false });
   // Kept open until everything said before is stored: the next to open the task reads the log.
   engine.tasks.hold(live);
   void Promise.resolve(writer.settled).then(() => engine.tasks.release(live));
@@ -309,18 +311,18 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   // The wake time was set by an earlier process and does not apply to the attempt that is queued.
   if (live.isQueued) return;
   const { inputTimeout } = live.requireAgent().info;
+  // Never earlier than the timer's own time, even if the clock was set back in the meantime.
+  const timestamp = writer.statusTime(Math.max(engine.now(), at));
   if (isInterrupted(writer.nextState)) {
-    // Never earlier than the timer's own time, even if the clock was set back in the meantime.
-    const timestamp = writer.statusTime(Math.max(engine.now(), at));
     const expired: AgentEvent = { kind: ENGINE_EVENTS.expired, taskId: writer.taskId, timestamp };
     // The question itself expired, before the input timeout of the agent.
     if (isWaiting && until !== undefined && until <= (writer.nextWake ?? at)) {
-      return resume(engine, live, [expired, engine.status(live, "working")]);
+      return resume(engine, live, timestamp, [expired, engine.status(live, "working")]);
     }
     if (inputTimeout === undefined) return clearWakeTime(engine, live);
     return inputTimeout.onTimeout === "fail" || !isWaiting
       ? failUnanswered(engine, live, inputTimeout.ms)
-      : resume(engine, live, [
+      : resume(engine, live, timestamp, [
           expired,
           engine.status(live, "working", {
             message: agentMessage(
@@ -330,7 +332,7 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
           }),
         ]);
   }
-  return resume(engine, live, [{ kind: ENGINE_EVENTS.woken, taskId: writer.taskId }]);
+  return resume(engine, live, timestamp, [{ kind: ENGINE_EVENTS.woken, taskId: writer.taskId }]);
 }
 
 /** Why a task without a message ends. It did not fail: no work was asked for. */
@@ -375,6 +377,7 @@ async function pendingQuestion({ backend }: Engine, { run, writer }: LiveTask): 
 async function resume(
   engine: Engine,
   live: LiveTask,
+  at: string,
   events: readonly AgentEvent[],
 ): Promise<void> {
   const { writer, deadline, run } = live;
@@ -389,7 +392,7 @@ async function resume(
   if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   if (committed.kind !== "committed") return;
   if (parked === undefined) await engine.keepTrying(writer, () => resumeTask(engine, live, epoch));
-  else parked.resume(undefined);
+  else parked.resume(undefined, at);
 }
 
 /** Nothing is due: the wake time was for something that has happened already. */

@@ -1,7 +1,7 @@
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import type { Logger } from "../logging/logger.ts";
 import type { Engine } from "../run/engine.ts";
-import type { Backend, Seq } from "../log/backend.ts";
+import type { Backend, PruneQuery, Seq } from "../log/backend.ts";
 import { readEntry } from "../log/log-entry.ts";
 import { loadTask } from "../log/task-snapshot.ts";
 
@@ -30,6 +30,24 @@ export interface RetentionOptions {
    * twice `maxAgeMs`.
    */
   readonly messagesMaxAgeMs?: number;
+  /**
+   * Other ages for the tasks of some owners, by the names of the owners as they are stored: of those
+   * in a tenant, `["tenant","owner"]`. Their tasks are removed at that age instead of `maxAgeMs`, and
+   * not because of `maxTasks`. Default: all owners are alike.
+   *
+   * @example
+   * owners: { ann: { maxAgeMs: 24 * 60 * 60_000 } }
+   */
+  readonly owners?: Readonly<Record<string, { readonly maxAgeMs: number }>>;
+  /**
+   * Other ages for the tasks of some agents, by their ids, as `owners` has them. If both the owner and
+   * the agent of a task have an age of their own, that of the owner counts. Default: all agents are
+   * alike.
+   *
+   * @example
+   * agents: { archive: { maxAgeMs: 365 * 24 * 60 * 60_000 } }
+   */
+  readonly agents?: Readonly<Record<string, { readonly maxAgeMs: number }>>;
   /** How often to clean up. Default 1 minute; a busy server also cleans up after every `perCycle` ended tasks. */
   readonly everyMs: number;
 }
@@ -42,22 +60,57 @@ const DEFAULT_RETENTION: RetentionOptions = {
   everyMs: 60_000,
 };
 
+/** For tasks in memory: fewer than on disk, because memory is scarcer and lost at the next restart anyway. */
+export const MEMORY_RETENTION: Partial<RetentionOptions> = { maxTasks: 1000, perCycle: 100 };
+
+/** Completes the options. Throws if one of them is not possible, with its name. */
+function resolveRetention(given: Partial<RetentionOptions>): RetentionOptions {
+  const options = { ...DEFAULT_RETENTION, ...given };
+  const { owners = {}, agents = {}, ...numbers } = options;
+  const ages = Object.entries({ owners, agents }).flatMap(([kind, exceptions]) =>
+    Object.entries(exceptions).map(
+      ([name, { maxAgeMs }]) => [`${kind}[${JSON.stringify(name)}].maxAgeMs`, maxAgeMs] as const,
+    ),
+  );
+  for (const [name, value] of [...Object.entries(numbers), ...ages]) {
+    const least = name === "perCycle" || name === "everyMs" ? 1 : 0;
+    if (value === undefined || (typeof value === "number" && value >= least)) continue;
+    throw new RangeError(
+      `retention.${name} must be a number, ${least} or more, not ${String(value)}`,
+    );
+  }
+  return options;
+}
+
 /** Limits the size of the storage: removes old tasks, compacts old logs and returns disk space. */
 export class Retention {
   readonly #engine: Engine;
   readonly #logger: Logger;
   readonly #options: RetentionOptions;
+  readonly #resumeErasures: () => Promise<void>;
   readonly #timer: NodeJS.Timeout;
   #ended = 0;
   #cycle: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
   #idsDueAt = 0;
+  #exceptionsDueAt = 0;
+  /** Of tasks that ended before, only those are left that must not be pruned. */
+  #prunedBefore = 0;
+  #sweepDueAt = 0;
   #isClosed = false;
   readonly #stopListening: () => void;
 
-  constructor(engine: Engine, logger: Logger, options: Partial<RetentionOptions> = {}) {
+  /** @param resumeErasures finishes erasures that have begun, of which another process may have died */
+  constructor(
+    engine: Engine,
+    logger: Logger,
+    options: Partial<RetentionOptions> = {},
+    resumeErasures: () => Promise<void> = async () => undefined,
+  ) {
     this.#engine = engine;
+    this.#resumeErasures = resumeErasures;
     this.#logger = logger;
-    this.#options = { ...DEFAULT_RETENTION, ...options };
+    this.#options = resolveRetention(options);
     this.#timer = setInterval(
       () => void this.run(),
       Math.min(this.#options.everyMs, MAX_TIMER_MS),
@@ -68,39 +121,89 @@ export class Retention {
     });
   }
 
-  /** Cleans up. Calls during a cycle share it. */
+  /** Cleans up. Calls during a cycle share the next one: tasks may have ended since this one looked. */
   run(): Promise<void> {
     this.#ended = 0;
-    this.#cycle ??= this.#run()
-      .catch((error: unknown) => this.#logger.error("cleaning up the storage failed", { error }))
-      .finally(() => {
-        this.#cycle = undefined;
-      });
-    return this.#cycle;
+    if (this.#cycle === undefined) return (this.#cycle = this.#runCycle());
+    this.#next ??= this.#cycle.then(() => {
+      this.#next = undefined;
+      return this.#isClosed ? undefined : this.run();
+    });
+    return this.#next;
+  }
+
+  async #runCycle(): Promise<void> {
+    try {
+      await this.#run();
+    } catch (error) {
+      this.#logger.error("cleaning up the storage failed", { error });
+    } finally {
+      this.#cycle = undefined;
+    }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopListening();
     clearInterval(this.#timer);
-    await this.#cycle;
+    await (this.#next ?? this.#cycle);
   }
 
   async #run(): Promise<void> {
+    await this.#resumeErasures();
     const compacted = await this.#compact();
     const pruned = await this.#prune();
     await this.#forgetIds();
+    await this.#sweepFiles();
     if (compacted + pruned > 0) await this.#repeat(() => this.#engine.backend.retention.reclaim());
   }
 
   async #prune(): Promise<number> {
-    const { maxAgeMs, maxTasks: keep, perCycle: limit } = this.#options;
-    const endedBefore = this.#engine.now() - maxAgeMs;
+    const now = this.#engine.now();
+    // Tasks of exceptions are found among all others, and the others among them, so not in every cycle.
+    const isDue = now >= this.#exceptionsDueAt;
+    const total = await this.#pruneOthers(now, isDue);
+    return isDue ? total + (await this.#pruneExceptions(now)) : total;
+  }
+
+  /** @param isWhole whether to look again at tasks that were spared before */
+  async #pruneOthers(now: number, isWhole: boolean): Promise<number> {
+    const { maxAgeMs, maxTasks: keep, owners = {}, agents = {} } = this.#options;
+    const [exceptOwners, exceptAgents] = [Object.keys(owners), Object.keys(agents)];
+    const hasExceptions = exceptOwners.length + exceptAgents.length > 0;
+    const endedBefore = now - maxAgeMs;
+    const from = hasExceptions && !isWhole && { endedFrom: this.#prunedBefore };
+    const query = { endedBefore, keep, exceptOwners, exceptAgents, ...from };
+    const total = await this.#pruneAll(query);
+    if (isWhole) this.#prunedBefore = endedBefore;
+    return total;
+  }
+
+  async #pruneExceptions(now: number): Promise<number> {
+    const { owners = {}, agents = {} } = this.#options;
+    const all = [...Object.values(owners), ...Object.values(agents)];
+    const shortestMs = Math.min(...all.map(({ maxAgeMs }) => maxAgeMs));
+    this.#exceptionsDueAt = now + Math.min(HOUR_MS, shortestMs / 10);
+    const keep = Infinity;
+    let total = 0;
+    for (const [owner, { maxAgeMs }] of Object.entries(owners)) {
+      total += await this.#pruneAll({ endedBefore: now - maxAgeMs, keep, owner });
+    }
+    const exceptOwners = Object.keys(owners);
+    for (const [agentId, { maxAgeMs }] of Object.entries(agents)) {
+      total += await this.#pruneAll({ endedBefore: now - maxAgeMs, keep, agentId, exceptOwners });
+    }
+    return total;
+  }
+
+  async #pruneAll(query: Omit<PruneQuery, "limit">): Promise<number> {
+    const { perCycle: limit } = this.#options;
     let total = 0;
     await this.#repeat(async () => {
-      const pruned = await this.#engine.backend.retention.prune({ endedBefore, keep, limit });
-      total += pruned;
-      return pruned === limit;
+      const pruned = await this.#engine.backend.retention.prune({ ...query, limit });
+      await this.#engine.files.deleteTasks(pruned);
+      total += pruned.length;
+      return pruned.length === limit;
     });
     return total;
   }
@@ -141,6 +244,18 @@ export class Retention {
     const { retention } = this.#engine.backend;
     await this.#repeat(async () => (await retention.forgetMessages(before, perCycle)) === perCycle);
     await this.#repeat(async () => (await retention.forgetContexts(before, perCycle)) === perCycle);
+  }
+
+  /** Deletes files that belong to no task, once a day: a crash leaves few of them. */
+  async #sweepFiles(): Promise<void> {
+    const now = this.#engine.now();
+    if (now < this.#sweepDueAt) return;
+    this.#sweepDueAt = now + DAY_MS;
+    const { backend, files } = this.#engine;
+    await files.sweep(now - DAY_MS, async (taskId) => {
+      if (this.#isClosed) return true;
+      return (await backend.tasks.record(taskId)) !== undefined;
+    });
   }
 
   /** Repeats a small transaction until it returns false, so that other writes wait for one of them at most. */

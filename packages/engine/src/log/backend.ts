@@ -1,4 +1,5 @@
 import type { TaskState } from "@convoke/protocol";
+import type { BlobStore } from "./blob-store.ts";
 import type { Sharing } from "./sharing.ts";
 
 /** The position of an event in its task's log, starting at 1. */
@@ -52,6 +53,8 @@ export interface Backend {
   readonly tasks: TaskIndex;
   readonly pushes: PushStore;
   readonly retention: RetentionStore;
+  /** Keeps large files. Absent if the storage has no place for them: then they stay in the log. */
+  readonly blobs?: BlobStore;
   /** Absent if only one process can use the storage at a time: then every task is its own. */
   readonly sharing?: Sharing;
 
@@ -373,20 +376,52 @@ export interface PushStore {
 export interface PruneQuery {
   /** Remove tasks that ended before this time, in milliseconds since the epoch. */
   readonly endedBefore: number;
+  /**
+   * Only tasks that ended at this time or later. Earlier ones count for `keep`, and are not looked at:
+   * so that many tasks that are spared cost little. Default: all.
+   */
+  readonly endedFrom?: number;
   /** Also remove all but this many of the most recently ended tasks. */
   readonly keep: number;
   /** The maximum number of tasks to remove in one call, oldest first. */
   readonly limit: number;
+  /** Only tasks of this owner. Default: of all. */
+  readonly owner?: string;
+  /** No tasks of these owners. They count for `keep`. Default: none is spared. */
+  readonly exceptOwners?: readonly string[];
+  /** Only tasks of the agent with this id. Default: of all. */
+  readonly agentId?: string;
+  /** No tasks of the agents with these ids. They count for `keep`. Default: none is spared. */
+  readonly exceptAgents?: readonly string[];
 }
 
-/** Limits the size of the storage. */
+/** Names ended tasks to remove, however old they are. */
+export interface RemoveQuery {
+  readonly taskIds: readonly string[];
+  /** Whether the ids of their messages are freed at once. Default: they stay in use, as after `prune`. */
+  readonly freesMessages?: boolean;
+}
+
+/** An erasure that has begun and is not finished. */
+export interface StoredErasure {
+  readonly id: string;
+  /** What is erased, as JSON. The store does not interpret it. */
+  readonly json: string;
+}
+
+/** Limits the size of the storage, and erases. */
 export interface RetentionStore {
   /**
    * Removes tasks with their logs, snapshots and push configs. The ids of their
    * messages stay in use (G6), and a context without any remaining listed task
-   * is remembered as expired. Resolves to the number of removed tasks.
+   * is remembered as expired. Resolves to the ids of the removed tasks.
    */
-  prune(query: PruneQuery): Promise<number>;
+  prune(query: PruneQuery): Promise<readonly string[]>;
+  /**
+   * Removes these tasks in the same way, also those with an active push. Unfinished and unknown
+   * tasks are left out. Resolves to the ids of the removed ones.
+   */
+  remove(query: RemoveQuery): Promise<readonly string[]>;
   /** Frees ids of messages that removed tasks accepted before this time, at most `limit`. Resolves to how many. */
   forgetMessages(acceptedBefore: number, limit: number): Promise<number>;
   /** Frees ids of expired contexts whose last task ended before this time, at most `limit`. Resolves to how many. */
@@ -404,4 +439,15 @@ export interface RetentionStore {
   compact(taskId: string, snapshot: StoredSnapshot, keep?: readonly Seq[]): Promise<boolean>;
   /** Returns some unused disk space to the operating system. Resolves to false if there was none. */
   reclaim(): Promise<boolean>;
+  /** Removes what is left about an owner after its tasks: ids of messages and contexts, and counts. */
+  forgetOwner(owner: string): Promise<void>;
+  /** The erasures that have begun, ordered by id. */
+  erasures(): Promise<readonly StoredErasure[]>;
+  /** Stores or replaces an erasure; `null` removes it. Resolves to whether it was stored before. */
+  putErasure(id: string, json: string | null): Promise<boolean>;
+  /**
+   * Overwrites everything that was deleted, as far as this storage has files of its own: afterwards
+   * they have no byte of it. May take as long as rewriting all of it; other writes wait.
+   */
+  purge(): Promise<void>;
 }

@@ -10,6 +10,13 @@ import {
 import type { Seq, StoredEvent } from "./backend.ts";
 import { formatCursor } from "./cursor.ts";
 
+/** An event of a log. */
+export interface LogPlace {
+  readonly seq: Seq;
+  /** See `StoredEvent.epoch`. */
+  readonly epoch?: number | undefined;
+}
+
 /**
  * An event of a log with its serialized form. The text for each wire dialect is
  * created once and shared by all readers.
@@ -24,6 +31,7 @@ export class LogEntry {
   epoch: number | undefined = undefined;
   /** Which of several entries for one event it is, from 1; undefined for the last one. */
   #nth: number | undefined;
+  #hasReference: boolean | undefined;
   #text03: string | undefined;
   #text03Proto: string | undefined;
   #text10: string | undefined;
@@ -47,6 +55,23 @@ export class LogEntry {
     const { seq, epoch } = this;
     if (epoch === undefined && this.#nth === undefined) return seq;
     return formatCursor({ seq, epoch, shown: this.#nth });
+  }
+
+  /**
+   * Whether it is one of a sequence of chunks with nothing but text. Its event can be encoded as it is;
+   * other events of an agent may contain what only JSON can express.
+   */
+  get isPlainChunk(): boolean {
+    return this.#template !== undefined;
+  }
+
+  /**
+   * Whether it may have a reference to a large file, which no client can read. A plain chunk has none;
+   * in other entries it is looked up once for all readers, in the text.
+   */
+  get mayHaveReference(): boolean {
+    if (this.isPlainChunk) return false;
+    return (this.#hasReference ??= this.json.includes(REFERENCE));
   }
 
   /** The entry of another event at the same position. */
@@ -73,6 +98,9 @@ export class LogEntry {
   }
 }
 
+/** How the JSON of a `StoredFile` begins in a file part. */
+const REFERENCE = '"stored":{"taskId":';
+
 /** Parses a stored event. */
 export function readEntry({ seq, json, epoch }: StoredEvent): LogEntry {
   return new LogEntry(JSON.parse(json) as AgentEvent, json).at(seq, epoch);
@@ -85,14 +113,25 @@ export function readEntry({ seq, json, epoch }: StoredEvent): LogEntry {
  */
 export class EventSerializer {
   #template: ChunkTemplate | undefined;
+  /** The last chunk without a template. A template is made for the second one like it. */
+  #first: PlainChunk | undefined;
 
   /** The entry for an event. Its sequence is set when it is committed. */
   entry(event: AgentEvent): LogEntry {
     if (!isPlainChunk(event)) return new LogEntry(event, JSON.stringify(event));
-    const template = this.#template?.fits(event)
-      ? this.#template
-      : (this.#template = new ChunkTemplate(event));
+    const template = this.#templateFor(event);
+    if (template === undefined) return new LogEntry(event, JSON.stringify(event));
     return new LogEntry(event, template.model(event.artifact.parts[0].text), template);
+  }
+
+  #templateFor(chunk: PlainChunk): ChunkTemplate | undefined {
+    if (this.#template?.fits(chunk)) return this.#template;
+    const isSecond =
+      this.#first?.artifact.artifactId === chunk.artifact.artifactId &&
+      this.#first.append === chunk.append;
+    this.#first = chunk;
+    if (isSecond) this.#template = new ChunkTemplate(chunk);
+    return isSecond ? this.#template : undefined;
   }
 }
 

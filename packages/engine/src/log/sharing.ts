@@ -31,6 +31,8 @@ export interface Sharing {
     taskId: string,
     options?: { readonly anyHost?: boolean },
   ): Promise<ClaimedTask | undefined>;
+  /** The ids of the tasks that this process works on, as the storage has recorded. */
+  ownTasks(): Promise<readonly string[]>;
   /** Stores something for the process that works on the task. */
   post(taskId: string, entry: NewMailboxEntry): Promise<PostResult>;
   /** The mailbox entries of a task, oldest first. */
@@ -41,7 +43,7 @@ export interface Sharing {
   onLost(lost: (taskIds: readonly string[]) => void): () => void;
   /** Calls `released` when other processes have given up tasks. Returns a function that stops it. */
   onReleased(released: () => void): () => void;
-  /** Gives up tasks of this process, so that others claim them at once. */
+  /** Gives up tasks of this process, so that others claim them at once. None: tells them to look for those that sleep. */
   release(taskIds: readonly string[]): Promise<void>;
   /** Resolves when everything that any process wrote before this time is stored, or after a short time. */
   settled(at: number): Promise<void>;
@@ -80,8 +82,7 @@ export interface ClaimQuery {
   /** Also claims waiting tasks whose `wakeAt` is at or before this time. */
   readonly dueAt: number;
   /**
-   * Also claims these, if it is recorded that this process works on them: it does not. A step may
-   * have been stored although its answer was lost. Default: none.
+   * Also claims these, if it is recorded that this process works on them: it does not. Default: none.
    */
   readonly abandoned?: readonly string[];
   readonly limit: number;

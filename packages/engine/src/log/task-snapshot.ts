@@ -31,12 +31,16 @@ export function applyEntries(
   let task = before?.task;
   let size = before?.size ?? 0;
   for (const { json } of entries) size += json.length;
-  for (const { event } of joinChunks(entries)) task = applyEvent(task, event);
+  const events = entries.length < MIN_JOINED ? entries : joinChunks(entries);
+  for (const { event } of events) task = applyEvent(task, event);
   if (task === undefined) throw new Error("a log begins with a task");
   const reply = last?.event.kind === "message" ? (last.event as Message) : before?.reply;
   const { seq: head = 0, epoch } = last ?? { seq: before?.head, epoch: before?.epoch };
   return { task, head, epoch, size, ...(reply && { reply }) };
 }
+
+/** For fewer entries, joining costs more than it saves. */
+const MIN_JOINED = 4;
 
 const PAGE = 256;
 

@@ -1,3 +1,4 @@
+import { ShortLivedMap } from "@convoke/protocol/internal";
 import type { Seq } from "./backend.ts";
 
 /** One object per `watch` call, so that the same function can watch twice. */
@@ -7,7 +8,7 @@ interface Watcher {
 
 /** The functions to call after a commit, by task. */
 export class Watchers {
-  readonly #byTask = new Map<string, Set<Watcher>>();
+  readonly #byTask = new ShortLivedMap<Set<Watcher>>();
 
   watch(taskId: string, wake: (head: Seq) => void): () => void {
     const watcher: Watcher = { wake };

@@ -22,6 +22,12 @@ export type AuditEvent =
   | "check.started"
   /** The operator has ended a task. */
   | "task.ended"
+  /** A caller has deleted tasks: its own, or as an operator those of others. */
+  | "task.deleted"
+  /** An operator wants everything about an owner or a conversation erased. */
+  | "erasure.requested"
+  /** That was done. */
+  | "erasure.finished"
   /** An operator has changed the agents of the server. */
   | "agent.added"
   | "agent.edited"

@@ -3,16 +3,19 @@ import type {
   Backend,
   CommitResult,
   CommitStep,
-  NewTask,
   PruneQuery,
+  RemoveQuery,
   RetentionStore,
   Seq,
+  StoredErasure,
   StoredEvent,
   StoredSnapshot,
   TaskRecord,
 } from "../log/backend.ts";
-import { type TakenMessage, checkCommit, notOneLine, wakeAtAfter } from "../log/check-commit.ts";
+import { checkCommit, notOneLine, wakeAtAfter } from "../log/check-commit.ts";
 import { Watchers } from "../log/watchers.ts";
+import { MemoryBlobStore } from "./memory-blob-store.ts";
+import { MemoryContexts, MemoryMessages, NO_AGENT } from "./memory-ids.ts";
 import { MemoryPushStore } from "./memory-push-store.ts";
 import {
   type MemoryTask,
@@ -46,6 +49,7 @@ class MemoryBackend implements Backend {
   readonly #watchers = new Watchers();
   readonly #gate = new WriteGate();
   readonly tasks = new MemoryTaskIndex(this.#tasks, () => this.#gate.assert());
+  readonly blobs = new MemoryBlobStore();
   readonly pushes = new MemoryPushStore({ tasks: this.#tasks, gate: this.#gate });
   readonly retention = new MemoryRetentionStore({
     tasks: this.#tasks,
@@ -77,6 +81,7 @@ class MemoryBackend implements Backend {
     this.#messages.clear();
     this.#contexts.clear();
     this.pushes.clear();
+    this.blobs.clear();
     this.#watchers.clear();
   }
 
@@ -139,14 +144,17 @@ interface Parts {
 /** Removes and compacts ended tasks, oldest first. */
 class MemoryRetentionStore implements RetentionStore {
   readonly #parts: Parts;
+  readonly #erasures = new Map<string, string>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  prune({ endedBefore, keep, limit }: PruneQuery): Promise<number> {
+  prune(query: PruneQuery): Promise<readonly string[]> {
+    const { endedBefore, keep, limit, owner, exceptOwners = [] } = query;
+    const { agentId, exceptAgents = [], endedFrom = 0 } = query;
     return this.#parts.gate.write(() => {
-      const { tasks, ended, pushes, contexts } = this.#parts;
+      const { ended, pushes } = this.#parts;
       const surplus = ended.size - keep;
       const removed: MemoryTask[] = [];
       let rank = 0;
@@ -155,17 +163,39 @@ class MemoryRetentionStore implements RetentionStore {
         const isExpired = task.statusAt < endedBefore || rank < surplus;
         if (!isExpired || removed.length >= limit) break;
         rank += 1;
+        if (task.statusAt < endedFrom) continue;
+        const isMeant = owner === undefined || task.owner === owner;
+        if (!isMeant || exceptOwners.includes(task.owner)) continue;
+        const isOfAgent = agentId === undefined || task.agentId === agentId;
+        if (!isOfAgent || exceptAgents.includes(task.agentId ?? "")) continue;
         if (!pushes.hasActive(task.taskId)) removed.push(task);
       }
-      for (const task of removed) {
-        const { taskId, listed } = task;
-        if (listed) contexts.add(task);
-        tasks.delete(taskId);
-        ended.delete(taskId);
-        pushes.dropTask(taskId);
-      }
-      return removed.length;
+      for (const task of removed) this.#delete(task);
+      return removed.map(({ taskId }) => taskId);
     });
+  }
+
+  remove({ taskIds, freesMessages = false }: RemoveQuery): Promise<readonly string[]> {
+    return this.#parts.gate.write(() => {
+      const { tasks, messages } = this.#parts;
+      const removed = taskIds.filter((taskId) => {
+        const task = tasks.get(taskId);
+        if (task === undefined || !isTerminal(task.state)) return false;
+        this.#delete(task);
+        return true;
+      });
+      const freed = new Set(removed);
+      if (freesMessages) messages.forget(({ taskId }) => freed.has(taskId), Infinity);
+      return removed;
+    });
+  }
+
+  #delete(task: MemoryTask): void {
+    const { tasks, ended, pushes, contexts } = this.#parts;
+    if (task.listed) contexts.add(task);
+    tasks.delete(task.taskId);
+    ended.delete(task.taskId);
+    pushes.dropTask(task.taskId);
   }
 
   forgetMessages(acceptedBefore: number, limit: number): Promise<number> {
@@ -210,6 +240,33 @@ class MemoryRetentionStore implements RetentionStore {
     this.#parts.gate.assert();
     return false;
   }
+
+  forgetOwner(owner: string): Promise<void> {
+    const { tasks, messages, contexts, gate } = this.#parts;
+    return gate.write(() => {
+      messages.forgetOwner(owner, ({ taskId }) => !tasks.has(taskId));
+      contexts.forgetOwner(owner);
+    });
+  }
+
+  async erasures(): Promise<readonly StoredErasure[]> {
+    this.#parts.gate.assert();
+    const ids = [...this.#erasures.keys()].toSorted();
+    return ids.map((id) => ({ id, json: this.#erasures.get(id)! }));
+  }
+
+  putErasure(id: string, json: string | null): Promise<boolean> {
+    return this.#parts.gate.write(() => {
+      const wasThere = this.#erasures.delete(id);
+      if (json !== null) this.#erasures.set(id, json);
+      return wasThere;
+    });
+  }
+
+  /** There are no files. */
+  async purge(): Promise<void> {
+    this.#parts.gate.assert();
+  }
 }
 
 /**
@@ -247,126 +304,5 @@ class EndedTasks {
       this.#isSorted = true;
     }
     return this.#tasks.values();
-  }
-}
-
-/** Contexts from which listed tasks were removed. */
-class MemoryContexts {
-  readonly #tasks: ReadonlyMap<string, MemoryTask>;
-  /** When the last removed task ended. */
-  readonly #endedAt = new UsedIds<number>();
-
-  constructor(tasks: ReadonlyMap<string, MemoryTask>) {
-    this.#tasks = tasks;
-  }
-
-  /** Whether all listed tasks of the context were removed, or all those of one agent. */
-  isForgotten({ owner, contextId }: NewTask, ofAgent: string | undefined): boolean {
-    if (this.#endedAt.get(owner, contextId, ofAgent) === undefined) return false;
-    for (const task of this.#tasks.values()) {
-      const isMeant = ofAgent === undefined || task.agentId === ofAgent;
-      if (isMeant && task.listed && task.owner === owner && task.contextId === contextId) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** Records that a listed task was removed. */
-  add({ owner, agentId = NO_AGENT, contextId, statusAt }: MemoryTask): void {
-    const earlier = this.#endedAt.get(owner, contextId, agentId) ?? statusAt;
-    this.#endedAt.set({ owner, agentId, id: contextId }, Math.max(statusAt, earlier));
-  }
-
-  /** Forgets contexts whose tasks ended before a time, oldest first. */
-  forget(endedBefore: number, limit: number): number {
-    return this.#endedAt.forget(limit, {
-      isForgettable: (endedAt) => endedAt < endedBefore,
-      timeOf: (endedAt) => endedAt,
-    });
-  }
-
-  clear(): void {
-    this.#endedAt.clear();
-  }
-}
-
-interface Message extends TakenMessage {
-  readonly acceptedAt: number;
-}
-
-/** The message ids in use. */
-class MemoryMessages {
-  readonly #taken = new UsedIds<Message>();
-
-  find(owner: string, messageId: string, ofAgent: string | undefined): TakenMessage | undefined {
-    return this.#taken.get(owner, messageId, ofAgent);
-  }
-
-  take({ owner, agentId = NO_AGENT }: MemoryTask, messageId: string, message: Message): void {
-    this.#taken.set({ owner, agentId, id: messageId }, message);
-  }
-
-  /** Frees ids, oldest first. */
-  forget(isForgettable: (message: Message) => boolean, limit: number): number {
-    return this.#taken.forget(limit, { isForgettable, timeOf: ({ acceptedAt }) => acceptedAt });
-  }
-
-  clear(): void {
-    this.#taken.clear();
-  }
-}
-
-/** The agent of tasks that have no agent id. */
-const NO_AGENT = "";
-
-interface UsedId {
-  readonly owner: string;
-  readonly agentId: string;
-  readonly id: string;
-}
-
-/** Ids of messages or contexts by owner and agent, each with a value. They outlive their tasks. */
-class UsedIds<Value> {
-  /** By owner and id, then by agent. */
-  readonly #byId = new Map<string, Map<string, Value>>();
-
-  /** The value of an id for one agent, or for any. */
-  get(owner: string, id: string, ofAgent: string | undefined): Value | undefined {
-    const values = this.#byId.get(JSON.stringify([owner, id]));
-    return ofAgent === undefined ? values?.values().next().value : values?.get(ofAgent);
-  }
-
-  set({ owner, agentId, id }: UsedId, value: Value): void {
-    const key = JSON.stringify([owner, id]);
-    const values = this.#byId.get(key) ?? new Map<string, Value>();
-    this.#byId.set(key, values.set(agentId, value));
-  }
-
-  /** Removes matching ids, oldest first. Returns how many were removed. */
-  forget(
-    limit: number,
-    rule: {
-      readonly isForgettable: (value: Value) => boolean;
-      readonly timeOf: (value: Value) => number;
-    },
-  ): number {
-    const forgotten = [...this.#byId]
-      .flatMap(([key, values]) =>
-        Array.from(values, ([agentId, value]) => ({ key, agentId, value })),
-      )
-      .filter(({ value }) => rule.isForgettable(value))
-      .toSorted((left, right) => rule.timeOf(left.value) - rule.timeOf(right.value))
-      .slice(0, limit);
-    for (const { key, agentId } of forgotten) {
-      const values = this.#byId.get(key);
-      values?.delete(agentId);
-      if (values?.size === 0) this.#byId.delete(key);
-    }
-    return forgotten.length;
-  }
-
-  clear(): void {
-    this.#byId.clear();
   }
 }

@@ -1,3 +1,5 @@
+const RESOLVED = Promise.resolve();
+
 /** Executes writes one after the other until it is closed. */
 export class WriteGate {
   #last: Promise<unknown> = Promise.resolve();
@@ -10,7 +12,7 @@ export class WriteGate {
   /** Runs the write in a microtask, so that no caller can rely on seeing it before it resolves. */
   write<Result>(change: () => Result): Promise<Result> {
     if (this.#isClosed) return Promise.reject(closedError());
-    const written = Promise.resolve().then(change);
+    const written = RESOLVED.then(change);
     this.#last = written;
     return written;
   }

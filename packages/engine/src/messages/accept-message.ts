@@ -183,7 +183,7 @@ async function answer(
     // The message is stored, so its task must get a run even if a read fails at first.
     const arrival = { epoch, incoming, after, isFirst };
     await engine.keepTrying(writer, () => startRun(engine, live, arrival));
-  } else parked.resume(received, incoming.trace);
+  } else parked.resume(received, at, incoming.trace);
   return { live, after };
 }
 

@@ -1,19 +1,24 @@
-import { type A2AError, type Task, invalidParams } from "@convoke/protocol";
+import { type A2AError, type Task, applyEvent, invalidParams } from "@convoke/protocol";
 import type { TaskRecord } from "../log/backend.ts";
 import { conversationBefore } from "../log/conversation.ts";
 import { NO_EXTENSIONS, senderNote } from "../log/turn-log.ts";
 import type { Engine } from "../run/engine.ts";
+import type { TurnFacts } from "../run/turn.ts";
 import { newId } from "../task/new-id.ts";
 import { traceFields } from "../task/status.ts";
 import { type AcceptedTask, type AddressedMessage, recordedId } from "./incoming.ts";
 import { joinTask } from "./join-task.ts";
 
-/** Creates a task in the same transaction that stores the messageId, and starts the agent on it. */
+/**
+ * Creates a task in the same transaction that stores the messageId, and starts the agent on it: once
+ * the task is stored, or at once if the agent has no side effects. Then all that it writes until the
+ * step goes to the store is part of that step.
+ */
 export async function beginTask(engine: Engine, incoming: AddressedMessage): Promise<AcceptedTask> {
   const { agent, message, caller, trace, extensions = NO_EXTENSIONS } = incoming;
   agent.requireEnabled();
   const { owner } = caller;
-  const newest = await newestInContext(engine, incoming);
+  const newest = engine.sharing === undefined ? undefined : await newestInContext(engine, incoming);
   // In a shared storage, the clock of the process that created it may be ahead of this one.
   if (newest !== undefined) engine.clock.follow(newest.createdAt);
   const now = engine.now();
@@ -29,7 +34,8 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
   // A contextId without tasks starts a new conversation, unless its tasks were pruned: then refuse,
   // because the caller expects history.
   const isOpening = message.contextId !== undefined && conversation.length === 0;
-  await engine.openTasks.admit(owner);
+  const admitting = engine.openTasks.admit(owner);
+  if (admitting instanceof Promise) await admitting;
   // What the conversation has on the disk of a host is needed again.
   const host = newest?.host ?? engine.hostOf(agent);
   const facts = { agent, taskId, owner, contextId, now, createdAt, timeoutMs, host };
@@ -53,39 +59,45 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
   const push = incoming.push?.(taskId, 0);
   try {
     const working = announced ? [engine.status(live, "working", { trace })] : [];
-    const committed = await live.writer.append(
-      [task, ...senderNote(taskId, incoming), ...working],
-      {
-        epoch: 1,
-        create: {
-          owner,
-          contextId,
-          agent: agent.info.name,
-          agentId: agent.id,
-          createdAt,
-          ...(host !== undefined && { host }),
-          ...(isOpening && { unlessForgotten: true }),
-        },
-        ...recordedId(incoming, message),
-        listed: announced,
-        ...(live.deadline !== undefined && { wakeAt: live.deadline }),
-        ...(push && { push }),
-        running: isElsewhere ? "elsewhere" : true,
+    const creating = live.writer.append([task, ...senderNote(taskId, incoming), ...working], {
+      epoch: 1,
+      create: {
+        owner,
+        contextId,
+        agent: agent.info.name,
+        agentId: agent.id,
+        createdAt,
+        ...(host !== undefined && { host }),
+        ...(isOpening && { unlessForgotten: true }),
       },
-    );
+      ...recordedId(incoming, message),
+      listed: announced,
+      ...(live.deadline !== undefined && { wakeAt: live.deadline }),
+      ...(push && { push }),
+      running: isElsewhere ? "elsewhere" : true,
+    });
+    const begin = (from: Pick<TurnFacts, "task" | "creating">): void => {
+      const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], announced };
+      const asked = { message: received, conversation, caller, trace, extensions };
+      engine.start(live, { ...begun, ...asked, ...from });
+    };
+    const isEarly = agent.info.sideEffects === false && !isElsewhere;
+    if (isEarly) begin({ task: working.reduce(applyEvent, task), creating });
+    const committed = await creating;
     if (committed.kind === "duplicate") return await joinTask(engine, incoming, committed);
     if (committed.kind === "forgotten") throw expiredContext();
     engine.metrics.count("tasksStarted");
     if (push !== undefined) engine.startPush(taskId, push);
     if (isElsewhere) return { live, after: 0 };
     if (live.deadline !== undefined) engine.wakeTimer.schedule(live.deadline);
-    const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], task: live.task, announced };
-    const asked = { message: received, conversation, caller, trace, extensions };
-    engine.start(live, { ...begun, ...asked });
+    if (!isEarly) begin({ task: live.task });
     return { live, after: 0 };
   } finally {
     // The task was not created, so it does not count.
-    if (live.writer.head === 0) engine.openTasks.remove(owner);
+    if (!live.isStored) {
+      live.abandonRun();
+      engine.openTasks.remove(owner);
+    }
     engine.tasks.release(live);
   }
 }
@@ -95,7 +107,7 @@ async function newestInContext(
   engine: Engine,
   { agent, message: { contextId }, caller: { owner } }: AddressedMessage,
 ): Promise<TaskRecord | undefined> {
-  if (engine.sharing === undefined || contextId === undefined) return undefined;
+  if (contextId === undefined) return undefined;
   const position = { createdAt: Number.MAX_SAFE_INTEGER, taskId: "" };
   const context = engine.contextOf({ owner, contextId, agent, position });
   const [newest] = await engine.backend.tasks.ofContext({ ...context, limit: 1 });

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { type Hash, createHash, hash } from "node:crypto";
 import type { Message } from "@convoke/protocol";
 
 /**
@@ -7,7 +7,9 @@ import type { Message } from "@convoke/protocol";
  */
 export function digestMessage(message: Message): string {
   const fields = Object.entries(message).filter(([, value]) => !isEmpty(value));
-  return hash("sha256", canonical(Object.fromEntries(fields)), "base64url");
+  const digest = new TextDigest();
+  addCanonical(Object.fromEntries(fields), digest);
+  return digest.end();
 }
 
 /** In 1.0 an empty field is the same as an absent one, and clients send either. */
@@ -16,14 +18,66 @@ function isEmpty(value: unknown): boolean {
   return Object.keys(value).length === 0;
 }
 
+/** How many characters are hashed at a time. */
+const PIECE = 256 * 1024;
+
+/** The digest of a text that is added in pieces, so that a message with a large file is not copied. */
+class TextDigest {
+  #text = "";
+  #hash: Hash | undefined;
+
+  add(text: string): void {
+    this.#text += text;
+    if (this.#text.length < PIECE) return;
+    (this.#hash ??= createHash("sha256")).update(this.#text);
+    this.#text = "";
+  }
+
+  end(): string {
+    if (this.#hash === undefined) return hash("sha256", this.#text, "base64url");
+    return this.#hash.update(this.#text).digest("base64url");
+  }
+}
+
 /**
  * JSON with sorted keys, because the order of fields does not matter. Unlike the canonical JSON of
  * signatures it accepts everything that a message can contain, such as unpaired surrogates.
  */
-function canonical(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+function addCanonical(value: unknown, digest: TextDigest): void {
+  if (typeof value === "string" && value.length > PIECE) addLongText(value, digest);
+  else if (typeof value !== "object" || value === null) digest.add(JSON.stringify(value) ?? "null");
+  else if (Array.isArray(value)) {
+    digest.add("[");
+    for (const [index, item] of value.entries()) {
+      if (index > 0) digest.add(",");
+      addCanonical(item, digest);
+    }
+    digest.add("]");
+  } else addFields(value, digest);
+}
+
+function addFields(value: object, digest: TextDigest): void {
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   fields.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(",")}}`;
+  digest.add("{");
+  for (const [index, [name, field]] of fields.entries()) {
+    digest.add(`${index > 0 ? "," : ""}${JSON.stringify(name)}:`);
+    addCanonical(field, digest);
+  }
+  digest.add("}");
+}
+
+/** The same as the JSON of the whole text: no piece ends between the two halves of a character. */
+function addLongText(text: string, digest: TextDigest): void {
+  digest.add('"');
+  for (let start = 0, end; start < text.length; start = end) {
+    end = start + PIECE;
+    if (isLowSurrogate(text.charCodeAt(end))) end++;
+    digest.add(JSON.stringify(text.slice(start, end)).slice(1, -1));
+  }
+  digest.add('"');
+}
+
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
 }

@@ -34,7 +34,7 @@ export async function joinTask(
     if (live.oldest > 0) return { live, after: live.writer.head, joined: currentSnapshot(live) };
     const arrival = await findArrival(engine.backend, taskId, message.messageId);
     // The first request may not have finished its commit in this process yet.
-    await live.until(({ writer }) => writer.head > 0);
+    await live.until(({ isStored }) => isStored);
     const joined =
       arrival === undefined ? currentSnapshot(live) : applyEntries(arrival.before, [arrival.entry]);
     return { live, after: joined.head - 1, joined };

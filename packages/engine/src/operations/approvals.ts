@@ -9,6 +9,7 @@ import {
   invalidParams,
   openApprovals,
   userMessage,
+  withDecider,
 } from "@convoke/protocol";
 import type { ListPosition, TaskRecord } from "../log/backend.ts";
 import type { ServedAgent } from "../run/agents.ts";
@@ -160,12 +161,8 @@ export async function decideApproval(
     data,
     metadata: { [uri]: { type: "approval-answer" } },
   } as const;
-  const message = {
-    ...userMessage(newId(engine.now()), [part]),
-    ...(owner !== caller.owner && { metadata: { decidedBy: caller.owner } }),
-    taskId: waiting.taskId,
-    contextId,
-  };
+  const words = { ...userMessage(newId(engine.now()), [part]), taskId: waiting.taskId, contextId };
+  const message = owner === caller.owner ? words : withDecider(words, caller.owner);
   const sender = owner === caller.owner ? caller : { owner };
   const extensions = new Set([uri]);
   await acceptMessage(engine, { agent, message, caller: sender, trace, extensions });

@@ -8,6 +8,7 @@ import {
   type TraceContext,
 } from "@convoke/protocol";
 import type { ServedAgent } from "../run/agents.ts";
+import type { FileView } from "../files/task-files.ts";
 import type { TaskScope } from "../run/live-tasks.ts";
 import type { NewTaskOptions } from "../messages/incoming.ts";
 import type { Engine } from "../run/engine.ts";
@@ -32,6 +33,8 @@ export interface Call {
   /** The extensions that are active for this request. Default none. */
   readonly extensions?: ReadonlySet<string> | undefined;
   readonly newTask?: NewTaskOptions | undefined;
+  /** How the caller gets large files. */
+  readonly files?: FileView | undefined;
   /** The cursor after which a stream resumes, as the client sent it. */
   readonly lastEventId: string | undefined;
 }

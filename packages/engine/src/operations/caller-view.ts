@@ -37,12 +37,14 @@ export function callerView(
   return (event, seq) => views.reduce((viewed, view) => view(viewed, seq), event);
 }
 
-/** A result as the caller receives it. */
+/** A result as the caller receives it. A promise only if it has large files. */
 export function viewResult<Result extends Task | Message>(
   result: Result,
   view: View | undefined,
-): Result {
-  return view === undefined ? result : (view(result, 0) as Result);
+  { engine, files }: Pick<Call, "engine" | "files">,
+): Result | Promise<Result> {
+  const viewed = view === undefined ? result : (view(result, 0) as Result);
+  return engine.files.show(viewed, files);
 }
 
 function withActivity(event: AgentEvent, seq: Seq): AgentEvent {

@@ -65,7 +65,7 @@ export async function createTask(
     return live.task;
   } finally {
     // The task was not created, so it does not count.
-    if (live.writer.head === 0) engine.openTasks.remove(owner);
+    if (!live.isStored) engine.openTasks.remove(owner);
     engine.tasks.release(live);
   }
 }

@@ -11,7 +11,8 @@ import {
 } from "@convoke/protocol";
 import type { Seq } from "../log/backend.ts";
 import { parseCursor } from "../log/cursor.ts";
-import { LogEntry, readEntry } from "../log/log-entry.ts";
+import type { FileView } from "../files/task-files.ts";
+import { LogEntry, type LogPlace, readEntry } from "../log/log-entry.ts";
 import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
@@ -40,6 +41,8 @@ export interface EventStreamSource {
   readonly dialect?: DialectStream;
   /** Converts events to what the client receives, if necessary. */
   readonly view?: View;
+  /** How the client gets large files. */
+  readonly files?: FileView | undefined;
   /** Whether the stream ends after this event. */
   readonly closesAfter: (event: AgentEvent, seq: Seq) => boolean;
 }
@@ -62,13 +65,6 @@ export function closesAtQuestion(event: AgentEvent): boolean {
 export function closesAtTerminal(event: AgentEvent): boolean {
   if (event.kind !== "status-update") return event.kind === "message";
   return isTerminal((event as StatusUpdateEvent).status.state);
-}
-
-/** An event of a log. */
-export interface LogPlace {
-  readonly seq: Seq;
-  /** See `StoredEvent.epoch`. */
-  readonly epoch?: number | undefined;
 }
 
 /** The event at a sequence of a log. */
@@ -159,8 +155,8 @@ export class LogReader {
     return this.#isEnded;
   }
 
-  /** The snapshot that comes before the log. Later calls return nothing. */
-  opening(): readonly LogEntry[] {
+  /** The snapshot that comes before the log. Later calls return nothing. A promise only if it has large files. */
+  opening(): readonly LogEntry[] | Promise<readonly LogEntry[]> {
     const { opening } = this.#source;
     if (this.#hasOpened || opening === undefined) return [];
     this.#hasOpened = true;
@@ -172,7 +168,10 @@ export class LogReader {
     return this.#viewed([entry]);
   }
 
-  /** The next events. Empty means: wait for the next commit. A promise only if the store is queried. */
+  /**
+   * The next events. Empty means: wait for the next commit. A promise only if the store is queried, or
+   * if they have large files.
+   */
   next(): readonly LogEntry[] | Promise<readonly LogEntry[]> {
     if (this.#isEnded) return [];
     const remembered = this.#mayBeCut ? undefined : this.#fromMemory();
@@ -230,7 +229,7 @@ export class LogReader {
     return event?.seq !== this.#cursor || event.epoch !== this.#epoch;
   }
 
-  #take(page: readonly LogEntry[]): readonly LogEntry[] {
+  #take(page: readonly LogEntry[]): readonly LogEntry[] | Promise<readonly LogEntry[]> {
     const { closesAfter, end } = this.#source;
     if (this.#isHeldBack(page)) return [];
     const maxLength = this.#isUndecided ? Infinity : PAGE_LENGTH;
@@ -279,9 +278,20 @@ export class LogReader {
     });
   }
 
-  #viewed(entries: readonly LogEntry[]): readonly LogEntry[] {
+  #viewed(entries: readonly LogEntry[]): readonly LogEntry[] | Promise<readonly LogEntry[]> {
     const { view } = this.#source;
-    return view === undefined ? entries : entries.map((entry) => viewEntry(entry, view));
+    const viewed = view === undefined ? entries : entries.map((entry) => viewEntry(entry, view));
+    return viewed.some((entry) => entry.mayHaveReference) ? this.#withFiles(viewed) : viewed;
+  }
+
+  async #withFiles(entries: readonly LogEntry[]): Promise<readonly LogEntry[]> {
+    const { engine, files } = this.#source;
+    const shown: LogEntry[] = [];
+    for (const entry of entries) {
+      const event = await engine.files.show(entry.event, files);
+      shown.push(event === entry.event ? entry : entry.with(event));
+    }
+    return shown;
   }
 }
 
@@ -312,7 +322,7 @@ export async function* followLog(
   for (const stop of stops) stop.addEventListener("abort", onWake, { once: true });
   engine.openStreams.open(source);
   try {
-    const opening = reader.opening();
+    const opening = await reader.opening();
     if (opening.length > 0) yield opening;
     while (!reader.isEnded && !stops.some(({ aborted }) => aborted)) {
       signal?.throwIfAborted();

@@ -9,5 +9,5 @@ export async function getTask(request: GetTaskRequest, call: Call): Promise<Task
   const dialect = activeDialect(call);
   const task = await taskInDialect(dialect, call.engine, found);
   const shown = withHistoryLength(task, request.historyLength);
-  return viewResult(shown, callerView(call, undefined, dialect));
+  return viewResult(shown, callerView(call, undefined, dialect), call);
 }

@@ -90,7 +90,7 @@ export function parsePosition(pageToken: string | undefined): ListPosition | und
 }
 
 /** Whose tasks an operation is about. */
-export interface OwnersCall extends Pick<Call, "engine" | "caller"> {
+export interface OwnersCall extends Pick<Call, "engine" | "caller" | "files"> {
   /** Of several agents, only the tasks of this one. Default: of all. */
   readonly agent?: ServedAgent | undefined;
   /** Which owners' tasks are meant. Default: only the caller's own. */

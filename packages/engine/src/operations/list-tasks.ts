@@ -63,7 +63,7 @@ async function readTasks(
     const found = await findListed(entry.taskId, call.engine, scopeOf(call));
     if (found !== undefined) {
       budget.read(found);
-      const shown = viewResult(shownTask(found.task, request), view);
+      const shown = await viewResult(shownTask(found.task, request), view, call);
       if (!budget.takes(shown)) break;
       tasks.push(shown);
     }

@@ -20,8 +20,9 @@ export function checkMediaTypes(
   info: AgentInfo,
   active: ReadonlySet<string> = new Set(),
 ): void {
-  const modes = [...info.inputModes, ...info.skills.flatMap(({ inputModes = [] }) => inputModes)];
-  for (const [index, part] of parts.entries()) {
+  const modes = modesOf(info);
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index]!;
     const type = mediaTypeOf(part);
     if (type === undefined || accepts(modes, part.kind, type)) continue;
     if (Object.keys(part.metadata ?? {}).some((uri) => active.has(uri))) continue;
@@ -33,8 +34,22 @@ export function checkMediaTypes(
   }
 }
 
+const MODES = new WeakMap<AgentInfo, readonly string[]>();
+
+/** The media types of the agent and of its skills. */
+function modesOf(info: AgentInfo): readonly string[] {
+  const known = MODES.get(info);
+  if (known !== undefined) return known;
+  const ofSkills = info.skills.flatMap(({ inputModes = [] }) => inputModes);
+  const modes = [...info.inputModes, ...ofSkills];
+  MODES.set(info, modes);
+  return modes;
+}
+
 /** Whether a list of modes includes a part of this kind and media type. */
 function accepts(modes: readonly string[], kind: A2APart["kind"], type: string): boolean {
+  // Almost always, and without a copy of each mode.
+  if (type.includes("/") && modes.includes(type)) return true;
   const given = bare(type);
   const [wanted] = given.split("/");
   return modes.some((mode) => {

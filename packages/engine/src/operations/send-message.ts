@@ -6,6 +6,8 @@ import {
   type Task,
   checkExtensionData,
   chosenSkill,
+  deciderOf,
+  invalidParams,
   unknownSkill,
   withHistoryLength,
 } from "@convoke/protocol";
@@ -27,7 +29,7 @@ export async function sendMessage(
   given: Call,
 ): Promise<Task | Message> {
   const { engine } = given;
-  const dialect = await dialectFor(given, request.message);
+  const dialect = given.agent.definition.dialects && (await dialectFor(given, request.message));
   const call = withDialect(given, dialect);
   const accepted = await acceptRequest(request, call);
   // Hold the task: if its run is evicted and resumes, this request must see the same open task.
@@ -42,13 +44,12 @@ export async function sendMessage(
       detail: "the task is kept, send the same message again later",
     });
     const { reply, task, head } = live.writer;
-    const answer =
-      reply ??
-      withHistoryLength(
-        await taskInDialect(dialect, engine, { task, head }),
-        request.historyLength,
-      );
-    return viewResult(answer, callerView(call, request.acceptedOutputModes, dialect));
+    const shown =
+      dialect === undefined ? task : await taskInDialect(dialect, engine, { task, head });
+    const answer = reply ?? withHistoryLength(shown, request.historyLength);
+    const view = callerView(call, request.acceptedOutputModes, dialect);
+    const viewed = viewResult(answer, view, call);
+    return viewed instanceof Promise ? await viewed : viewed;
   } finally {
     engine.tasks.release(live);
   }
@@ -78,16 +79,20 @@ export async function acceptRequest(
   const { message, pushConfig } = request;
   checkRequired(call);
   checkMessageSize(message, engine.limits);
+  checkDecider(message);
   checkMediaTypes(message, agent.info, extensions);
   if (extensions !== undefined && extensions.size > 0) await checkData(message, call, extensions);
   const push = pushConfig && (await inlinePush(pushConfig, call, message.taskId));
   if (engine.isDraining) throw stopping("no new work is accepted");
   const { uri } = EXTENSIONS.idempotency;
   // A caller that resumes streams sends the message again to resume one.
-  const asks = [uri, EXTENSIONS.resumption.uri].some((each) => extensions?.has(each) === true);
+  const asks = extensions?.has(uri) === true || extensions?.has(EXTENSIONS.resumption.uri) === true;
   const isRetryable = engine.isIdempotent || asks;
   // Agents see the extensions that concern them; retries are handled before they run.
-  const seen = extensions && new Set([...extensions].filter((each) => each !== uri));
+  const seen =
+    extensions?.has(uri) === true
+      ? new Set([...extensions].filter((each) => each !== uri))
+      : extensions;
   const incoming = { agent, message, caller, trace, push, isRetryable, extensions: seen, newTask };
   const accepted = acceptMessage(engine, incoming);
   const { taskId } = message;
@@ -102,22 +107,33 @@ export async function acceptRequest(
  * Rejects if the server stops, or no longer serves the agent, while the caller waits. The task is
  * kept, and a retry of the message finds it.
  */
-async function settledOrStopping(settled: Promise<void>, { engine, agent }: Call): Promise<void> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(stopping("the task is kept, send the same message again"));
-  const signals = [engine.closing, agent.removed];
-  for (const signal of signals) signal.addEventListener("abort", stop, { once: true });
-  try {
-    if (agent.removed.aborted) stop();
-    await Promise.race([settled, stopped]);
-  } finally {
-    for (const signal of signals) signal.removeEventListener("abort", stop);
-  }
+function settledOrStopping(settled: Promise<void>, { agent }: Call): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(stopping("the task is kept, send the same message again"));
+    const forget = agent.onStop(stop);
+    settled.then(
+      () => {
+        forget();
+        resolve();
+      },
+      (error: unknown) => {
+        forget();
+        reject(error as Error);
+      },
+    );
+  });
 }
 
 /** The error for work that a stopping server does not accept or finish. */
 export function stopping(detail: string): A2AError {
   return new A2AError("Unavailable", `the server is stopping: ${detail}`);
+}
+
+/** Who decided for the owner of a task is a fact of the server, so no message can claim it. */
+function checkDecider(message: Message): void {
+  if (deciderOf(message) === undefined) return;
+  const field = `message.metadata[${JSON.stringify(EXTENSIONS.approvals.uri)}].decidedBy`;
+  throw invalidParams(field, "is set by the server; leave it out");
 }
 
 /** Rejects a message with invalid data of an active extension. */
@@ -143,6 +159,7 @@ async function checkSkill(chosen: string | undefined, call: Call): Promise<void>
  */
 function checkRequired({ agent, extensions }: Call): void {
   const { extensions: declared = [] } = agent.info;
+  if (declared.length === 0) return;
   const missing = declared
     .filter(({ uri, required }) => required === true && extensions?.has(uri) !== true)
     .map(({ uri }) => uri);

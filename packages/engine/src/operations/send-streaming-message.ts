@@ -35,7 +35,8 @@ export async function sendStreamingMessage(
     joined && (await findCursor(lastEventId, { engine, taskId, oldest, head }, dialect));
   const view = callerView(call, request.acceptedOutputModes, dialect);
   const closesAfter = version === "1.0" ? closesAtFinal : closesAtQuestion;
-  const source = { engine, agent, taskId, owner, live, closesAfter, ...(view && { view }) };
+  const { files } = call;
+  const source = { engine, agent, taskId, owner, live, files, closesAfter, ...(view && { view }) };
   const end = isTerminal(task.status.state) && { end: head };
   const { epoch: afterEpoch } = await placeAt(engine, taskId, after);
   const start = cursor !== undefined && cursor.after >= after ? cursor : { after, afterEpoch };

@@ -48,6 +48,7 @@ export async function subscribeToTask(
     taskId,
     owner: caller.owner,
     live: engine.tasks.current(taskId),
+    files: call.files,
     ...(ended && { end: head }),
     ...(view && { view }),
     // A question before the head was answered, so it does not end the stream.

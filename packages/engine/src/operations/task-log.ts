@@ -11,6 +11,7 @@ import {
 } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import type { Backend, Seq, TaskRecord } from "../log/backend.ts";
+import type { FileView, TaskFiles } from "../files/task-files.ts";
 import { type JoinedEntries, joinChunks, loadTask } from "../log/task-snapshot.ts";
 import { taskNotFound } from "../run/task-errors.ts";
 import type { OwnersCall } from "./list-page.ts";
@@ -43,7 +44,15 @@ export interface LogPage {
   readonly hasEnd: boolean;
 }
 
+/** Where a log and its files are. An `Engine` has both. */
+export interface LogStorage {
+  readonly backend: Pick<Backend, "read">;
+  readonly files: Pick<TaskFiles, "show">;
+}
+
 export interface LogPageRequest extends LogView {
+  /** How the observer gets large files. */
+  readonly files?: FileView | undefined;
   readonly after: Seq;
   /** The maximum number of events that are read. */
   readonly limit: number;
@@ -53,16 +62,20 @@ export interface LogPageRequest extends LogView {
 
 /** Reads a page of a stored log. */
 export async function readLogPage(
-  backend: Pick<Backend, "read">,
+  { backend, files }: LogStorage,
   taskId: string,
-  { after, limit, maxLength, hasNotes, joinsChunks }: LogPageRequest,
+  { after, limit, maxLength, hasNotes, joinsChunks, files: view }: LogPageRequest,
 ): Promise<LogPage> {
   const stored = await backend.read(taskId, after, limit, maxLength);
   const all = stored.map(({ json, ...place }): LoggedEvent => {
     const event = JSON.parse(json) as AgentEvent;
     return { ...place, event: isPublic(event) ? event : withoutProviderData(event) };
   });
-  const shown = hasNotes ? all : all.filter(({ event }) => isPublic(event));
+  const shown: LoggedEvent[] = [];
+  for (const one of all) {
+    if (!hasNotes && !isPublic(one.event)) continue;
+    shown.push({ ...one, event: await files.show(one.event, view) });
+  }
   return {
     events: joinsChunks ? Array.from(joinChunks(shown), toLogged) : shown,
     last: stored.at(-1)?.seq ?? after,
@@ -129,5 +142,6 @@ export async function readTaskAt(
     throw invalidParams("at", problem);
   }
   const { task } = await loadTask(backend, stored, at);
-  return { task: withHistoryLength(task, historyLength), owner };
+  const shown = withHistoryLength(task, historyLength);
+  return { task: await call.engine.files.show(shown, call.files), owner };
 }

@@ -128,5 +128,6 @@ export async function readTask(
   const { owner } = await findTaskRecord(taskId, call);
   const { engine, agent } = call;
   const { task } = await engine.tasks.find(taskId, engine.scope({ owner }, agent));
-  return { task: withHistoryLength(task, historyLength), owner };
+  const shown = withHistoryLength(task, historyLength);
+  return { task: await engine.files.show(shown, call.files), owner };
 }

@@ -3,7 +3,7 @@ import type { Egress } from "@convoke/egress";
 import type { PushProgress, PushRecord, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import { type TaskSnapshot, applyEntries, loadTask } from "../log/task-snapshot.ts";
-import { type LogEntry, readEntry } from "../log/log-entry.ts";
+import { type LogEntry, type LogPlace, readEntry } from "../log/log-entry.ts";
 import { type Endpoint, type Outcome, attemptDelivery } from "./endpoint.ts";
 import { readTaskTrace } from "../log/turn-log.ts";
 import { isTracing } from "../tracing/opentelemetry.ts";
@@ -54,6 +54,8 @@ export class DeliveryWorker {
   readonly #stopped = new AbortController();
   /** The last sequence that was handled: everything before it was delivered or skipped. */
   #position: Seq;
+  /** The epoch of the event at that position, if it is known; see `StoredEvent.epoch`. */
+  #epoch: number | undefined;
   /** The task at that position; loaded again on demand if it was dropped. */
   #snapshot: TaskSnapshot | undefined;
   /** The entries after that position that were read already, last first. */
@@ -153,22 +155,50 @@ export class DeliveryWorker {
       if (entry === undefined) return false;
       if (isDelivered(entry.event, this.#options.chunks)) return true;
       const isKnown = this.#snapshot !== undefined || this.#position === 0;
-      this.#moveTo(entry.seq, isKnown ? applyEntries(this.#snapshot, [entry]) : undefined);
+      this.#moveTo(entry, isKnown ? applyEntries(this.#snapshot, [entry]) : undefined);
     }
   }
 
   async #next(): Promise<LogEntry | undefined> {
-    if (this.#ahead.length === 0) {
-      const { engine, record } = this.#options;
-      const page = await readLog(engine, record.taskId, { after: this.#position, limit: PAGE });
-      this.#ahead = page.toReversed();
-    }
+    if (this.#ahead.length === 0) this.#ahead = (await this.#read()).toReversed();
     return this.#ahead.at(-1);
   }
 
-  #moveTo(seq: Seq, snapshot: TaskSnapshot | undefined): void {
+  /** The next entries. If processes share the storage, the last one that was handled is read with them. */
+  async #read(): Promise<readonly LogEntry[]> {
+    const { engine, record } = this.#options;
+    const after = this.#position;
+    if (engine.backend.sharing === undefined || after === 0) {
+      return readLog(engine, record.taskId, { after, limit: PAGE });
+    }
+    const page = await readLog(engine, record.taskId, { after: after - 1, limit: PAGE });
+    const known = page[0];
+    // A compacted log has gaps.
+    if (known !== undefined && known.seq > after) return page;
+    if (known === undefined || (this.#epoch ?? known.epoch) !== known.epoch)
+      return this.#readAgain();
+    this.#epoch = known.epoch;
+    return page.slice(1);
+  }
+
+  /**
+   * A failover of the database has lost events that were handled, and others may have their sequences.
+   * Everything is delivered again: what is still in the log with the same delivery ids.
+   */
+  #readAgain(): Promise<readonly LogEntry[]> {
+    const { engine, record } = this.#options;
+    const { taskId } = record;
+    engine.logger.warn("the log of a task is not what was delivered, delivering it again", {
+      taskId,
+    });
+    this.#moveTo({ seq: 0, epoch: undefined }, undefined);
+    return this.#read();
+  }
+
+  #moveTo({ seq, epoch }: LogPlace, snapshot: TaskSnapshot | undefined): void {
     this.#snapshot = snapshot;
     this.#position = seq;
+    this.#epoch = epoch;
     this.#ahead.pop();
   }
 
@@ -230,9 +260,9 @@ export class DeliveryWorker {
     if (event === undefined) throw new Error(`event ${entry.seq} is not to be delivered`);
     const notification = createNotification({
       target: this.#target,
-      event,
-      task: snapshot.task,
-      deliveryId: createDeliveryId(record, entry.seq),
+      event: await engine.files.show(event),
+      task: this.#target.version === "0.3" ? await engine.files.show(snapshot.task) : snapshot.task,
+      deliveryId: createDeliveryId(record, entry),
       now: engine.now(),
       secret,
     });
@@ -251,19 +281,20 @@ export class DeliveryWorker {
     this.#options.onAttempt(describeAttempt(outcome, at, Date.now()));
     if (outcome.kind === "delivered") {
       // Its memory is released now, and recording may take long: the last event needs no task.
-      this.#sent = { seq: entry.seq, snapshot: isLast(event) ? undefined : snapshot };
+      const { seq, epoch } = entry;
+      this.#sent = { seq, epoch, snapshot: isLast(event) ? undefined : snapshot };
     }
     return outcome;
   }
 
-  async #recordDelivered({ seq, snapshot }: Sent): Promise<boolean> {
+  async #recordDelivered({ seq, epoch, snapshot }: Sent): Promise<boolean> {
     this.#failingSince = undefined;
     this.#pendingSince = undefined;
     const isOver = snapshot === undefined;
     const state = isOver ? "done" : "active";
     const isKept = await this.#record({ cursor: seq, state, failure: null });
     if (!isKept || isOver) this.stop();
-    else this.#moveTo(seq, snapshot);
+    else this.#moveTo({ seq, epoch }, snapshot);
     return isKept && !isOver;
   }
 
@@ -307,8 +338,7 @@ export class DeliveryWorker {
 }
 
 /** A notification that the receiver has accepted. */
-interface Sent {
-  readonly seq: Seq;
+interface Sent extends LogPlace {
   /** The task after the event, unless it was the last one. */
   readonly snapshot: TaskSnapshot | undefined;
 }

@@ -10,7 +10,8 @@ import {
 } from "@convoke/protocol";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { hash } from "node:crypto";
-import type { PushRecord, Seq } from "../log/backend.ts";
+import type { PushRecord } from "../log/backend.ts";
+import type { LogPlace } from "../log/log-entry.ts";
 
 /** The stored form of a push config: what the caller sent, and the protocol version of the notifications. */
 export interface StoredTarget extends PushTarget {
@@ -83,10 +84,13 @@ const MAX_ID_LENGTH = 64;
  * The `webhook-id` of a notification: the same for every attempt, and different
  * for each event and each generation of the config.
  */
-export function createDeliveryId({ taskId, id, generation }: PushRecord, seq: Seq): string {
+export function createDeliveryId(
+  { taskId, id, generation }: PushRecord,
+  { seq, epoch }: LogPlace,
+): string {
   const encoded = encodeURIComponent(id);
   const name = encoded.length <= MAX_ID_LENGTH ? encoded : hash("sha256", id, "base64url");
-  return `${taskId}.${name}.${generation}.${seq}`;
+  return `${taskId}.${name}.${generation}.${epoch === undefined ? "" : `${epoch}.`}${seq}`;
 }
 
 /** Whether an event is delivered at all, which can be decided without the task. */

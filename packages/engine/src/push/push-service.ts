@@ -136,7 +136,12 @@ export class PushService implements PushRules {
   }
 
   check(url: string): void {
-    this.#egress.check(url);
+    const { protocol, host } = this.#egress.check(url);
+    if (protocol === "http:") {
+      this.#logger.warn("notifications will be sent without encryption, the URL is not https", {
+        host,
+      });
+    }
   }
 
   changed(record: PushRecord): void {

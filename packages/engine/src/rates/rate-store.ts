@@ -21,4 +21,6 @@ export interface RateStore {
    * or to the milliseconds until the oldest of those is that long ago.
    */
   arrive(key: string, rate: RateLimit): Promise<number>;
+  /** Removes counts: they begin anew. */
+  forget(keys: readonly string[]): Promise<void>;
 }

@@ -50,6 +50,9 @@ export interface RegistryStore {
   /** Resolves to false if there was none. */
   delete(id: string): Promise<boolean>;
 
+  /** Overwrites what was deleted, as far as this store has files of its own. */
+  purge(): Promise<void>;
+
   close(): Promise<void>;
 }
 
@@ -90,6 +93,9 @@ export class MemoryRegistryStore implements RegistryStore {
   async delete(id: string): Promise<boolean> {
     return this.#records.delete(id);
   }
+
+  /** There are no files. */
+  async purge(): Promise<void> {}
 
   async close(): Promise<void> {
     this.#records.clear();

@@ -1,4 +1,5 @@
 import { A2AError, type Agent, type AgentInfo } from "@convoke/protocol";
+import { ShortLivedSet } from "@convoke/protocol/internal";
 import type { TaskRecord } from "../log/backend.ts";
 import type { Logger } from "../logging/logger.ts";
 import { type AgentKey, agentKey, isTaskOf } from "../task/agent-key.ts";
@@ -10,6 +11,7 @@ export class ServedAgent {
   #current: Definition;
   /** Replaced definitions that still have runs. */
   readonly #retired = new Set<Definition>();
+  readonly #onStop = new ShortLivedSet<() => void>();
   #isEnabled = true;
   readonly #removal = new AbortController();
 
@@ -53,7 +55,7 @@ export class ServedAgent {
   /** How many tasks it is working on, without those that wait for an answer. */
   get running(): number {
     const runs = [this.#current, ...this.#retired].flatMap((one) => [...one.runs]);
-    return runs.filter((run) => !run.isParked).length;
+    return runs.filter((run) => !run.isWaiting).length;
   }
 
   /** Whether a stored task belongs to this agent. */
@@ -77,6 +79,24 @@ export class ServedAgent {
   /** Ends the service: nothing starts for this agent any more. */
   remove(): void {
     this.#removal.abort();
+    this.stopWaiting();
+  }
+
+  /**
+   * Calls the listener when nothing is to be expected of the agent any more: it is not served, or the
+   * engine closes. Returns a function that removes it. Cheaper than a listener of both signals, which
+   * matters because every request that waits for an answer has one.
+   */
+  onStop(listener: () => void): () => void {
+    if (this.#removal.signal.aborted) listener();
+    const waiting = this.#onStop.add(listener);
+    return () => this.#onStop.delete(waiting);
+  }
+
+  /** Calls the listeners of `onStop`. */
+  stopWaiting(): void {
+    for (const listener of this.#onStop) listener();
+    this.#onStop.clear();
   }
 
   /** Remembers that a run uses the current definition. */
@@ -115,9 +135,13 @@ export class ServedAgent {
   }
 }
 
-/** A run of an agent, which may wait for an answer. */
+/**
+ * What is known of a run of an agent here. Not the run itself, because a `Set` may keep what is removed
+ * from it, see `ShortLivedSet`.
+ */
 interface AgentRun {
-  readonly isParked: boolean;
+  /** Whether it waits for an answer or a time. */
+  readonly isWaiting: boolean;
 }
 
 /** An agent as it was defined at some time, and the runs that use it. */

@@ -19,8 +19,9 @@ import { type Logger, newErrorId } from "../logging/logger.ts";
 import { WakeTimer, type WakingTask } from "./wake-timer.ts";
 import type { Backend, ContextQuery, NewPush, PushRecord } from "../log/backend.ts";
 import type { NewMailboxEntry, PostResult, Sharing, WaitingForHost } from "../log/sharing.ts";
+import { type FileOptions, type LinkOptions, TaskFiles } from "../files/task-files.ts";
 import type { AgentKey } from "../task/agent-key.ts";
-import { keepTrying } from "../task/task-writer.ts";
+import { keepTrying } from "../task/keep-trying.ts";
 import {
   LimitError,
   type Limits,
@@ -70,11 +71,6 @@ export interface SharingRules {
   readonly waitingForHosts: readonly WaitingForHost[];
   /** Continues a task from what is stored, unless another process works on it. */
   setBack(taskId: string): void;
-  /**
-   * No run of this process works on the task, although the store may have recorded that: if it has,
-   * the task is claimed again.
-   */
-  abandoned(taskId: string): void;
 }
 
 /** What became of an entry for another process. */
@@ -90,6 +86,10 @@ export interface EngineOptions {
   readonly agent: Agent | readonly Agent[];
   readonly backend: Backend;
   readonly logger: Logger;
+  /** Where large files are kept, and how clients get them. */
+  readonly files?: FileOptions | undefined;
+  /** Creates links to large files. Default: clients get all files as bytes. */
+  readonly fileLinks?: LinkOptions | undefined;
   /**
    * Which stored tasks belong to a single agent. Default: those with its `id`, or with the id that
    * its name gives. Tasks of other agents can be read and canceled, and are otherwise left alone.
@@ -135,6 +135,7 @@ export interface EngineOptions {
 export class Engine {
   readonly agents: Agents;
   readonly backend: Backend;
+  readonly files: TaskFiles;
   readonly clock: TaskClock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -167,6 +168,12 @@ export class Engine {
     this.agents = new Agents(options.agent, options.key, options.logger, isShared);
     this.backend = options.backend;
     this.logger = options.logger;
+    this.files = new TaskFiles({
+      store: options.files?.store ?? options.backend.blobs,
+      options: options.files,
+      links: options.fileLinks,
+      logger: options.logger,
+    });
     this.metrics = options.metrics ?? NO_METRICS;
     this.tracing = resolveTracing(options.tracing);
     this.audit = new Audit(options.logger, { store: options.audit, closing: this.closing });
@@ -184,6 +191,7 @@ export class Engine {
     this.tasks = new LiveTasks({
       backend: options.backend,
       agents: this.agents,
+      files: this.files,
       onEnded: ({ taskId, owner, state }) => {
         this.openTasks.remove(owner);
         this.metrics.count("tasksEnded", [state]);
@@ -198,7 +206,6 @@ export class Engine {
       onStored: (taskId) => this.storage.worked(taskId),
       onSetBack: (taskId) => this.sharing?.setBack(taskId),
       keepTrying: (taskId, work) => this.keepTrying({ taskId }, work),
-      onAbandoned: (taskId) => this.sharing?.abandoned(taskId),
       onWakeAt: (at) => this.wakeTimer.schedule(at),
     });
     this.#parked = new ParkedRuns(options.maxParkedRuns, (live) => this.#evict(live));
@@ -276,16 +283,17 @@ export class Engine {
       agent: agent.definition,
       limits: this.limits,
       tracing: this.tracing,
+      files: this.files,
       live,
       facts,
       now: this.now,
       onPark: () => this.#parked.add(live),
       explain: (error) => explainFailure(error, live, this.logger),
     });
-    agent.runStarted(run);
+    agent.runStarted(run.parking);
     live.attachRun(run);
     void run.ended.then(() => {
-      agent.runEnded(run);
+      agent.runEnded(run.parking);
       live.detachRun(run);
       this.tasks.closeIfIdle(live);
     });
@@ -372,13 +380,14 @@ export class Engine {
   close(): void {
     this.#isDraining = true;
     this.#closing.abort();
+    for (const agent of this.agents) agent.stopWaiting();
     this.wakeTimer.close();
     this.tasks.stop();
   }
 
   /** Evicts a suspended run. Its generator is abandoned where it is suspended, so no user code runs. */
   #evict(live: LiveTask): void {
-    if (live.run !== undefined) live.agent?.runEnded(live.run);
+    if (live.run !== undefined) live.agent?.runEnded(live.run.parking);
     live.detachRun();
     live.writer.fence();
     this.tasks.close(live);

@@ -1,4 +1,12 @@
-import { A2AError, type Message, type Task, isInterrupted, isTerminal } from "@convoke/protocol";
+import {
+  A2AError,
+  type A2AArtifact,
+  type Message,
+  ServerStopping,
+  type Task,
+  isInterrupted,
+  isTerminal,
+} from "@convoke/protocol";
 import type { CreationPosition, Seq } from "../log/backend.ts";
 import type { ServedAgent } from "./agents.ts";
 import type { Run } from "./run.ts";
@@ -37,13 +45,12 @@ export class LiveTask {
   readonly onWakeAt: (at: number) => void;
   /** Messages for the agent while it works. */
   readonly inbox = new Inbox();
-  /** Messages that are being written, by id. */
-  readonly arriving = new Map<string, Promise<void>>();
   #run: Run | undefined;
   #isQueued = false;
   #isCanceled = false;
   #holders = 0;
-  readonly #received = new Set<string>();
+  #arriving: Map<string, Promise<void>> | undefined;
+  #received: Set<string> | undefined;
   #checkedHistory = 0;
 
   constructor(options: LiveTaskOptions) {
@@ -75,6 +82,11 @@ export class LiveTask {
     );
   }
 
+  /** Messages that are being written, by id. Most tasks have none but their first. */
+  get arriving(): Map<string, Promise<void>> {
+    return (this.#arriving ??= new Map());
+  }
+
   get run(): Run | undefined {
     return this.#run;
   }
@@ -89,6 +101,13 @@ export class LiveTask {
     if (this.#run !== run) return;
     run?.detached();
     this.#run = undefined;
+  }
+
+  /** Aborts the run without ending the task, which goes on without it or was never stored. */
+  abandonRun(): void {
+    const run = this.#run;
+    this.detachRun();
+    run?.abort(new ServerStopping());
   }
 
   /** Whether the task is queued to resume after a restart. */
@@ -129,23 +148,35 @@ export class LiveTask {
   /** Whether the task has received this message before. */
   hasReceived({ messageId }: Message): boolean {
     const history = this.task.history ?? [];
+    const received = (this.#received ??= new Set());
     // The history only grows, so each message is checked once, however many turns there are (G9).
     for (; this.#checkedHistory < history.length; this.#checkedHistory++) {
       const { role, messageId: earlier } = history[this.#checkedHistory]!;
-      if (role === "user") this.#received.add(earlier);
+      if (role === "user") received.add(earlier);
     }
-    return this.#received.has(messageId);
+    return received.has(messageId);
   }
 
   /** Forgets the messages that it has received, because the store has lost some of them. */
   forgetMessages(): void {
-    this.#received.clear();
+    this.#received = undefined;
     this.#checkedHistory = 0;
     this.inbox.begin([], Infinity);
   }
 
   get task(): Task {
     return this.writer.task;
+  }
+
+  /** Whether the step that creates it is stored. */
+  get isStored(): boolean {
+    return this.writer.head > 0;
+  }
+
+  /** An artifact that is stored. */
+  findArtifact(id: string): A2AArtifact | undefined {
+    if (!this.isStored) return undefined;
+    return this.task.artifacts?.find(({ artifactId }) => artifactId === id);
   }
 
   /** Its place among the tasks of its context. */

@@ -5,14 +5,16 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
+import { ShortLivedMap } from "@convoke/protocol/internal";
 import type { Seq, StoredTask, TaskRecord, WakePosition } from "../log/backend.ts";
 import type { WakingTask } from "./wake-timer.ts";
+import type { TaskFiles } from "../files/task-files.ts";
 import { ownTimeout, taskDeadline } from "../task/task-clock.ts";
 import { IdleTasks } from "../task/idle-tasks.ts";
 import type { Agents, ServedAgent } from "./agents.ts";
 import { LiveTask, type LiveTaskOptions } from "./live-task.ts";
 import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
-import { TaskWriter, type TaskWriterOptions } from "../task/task-writer.ts";
+import { TaskWriter, type TaskWriterHooks, type TaskWriterOptions } from "../task/task-writer.ts";
 import { taskNotFound } from "./task-errors.ts";
 import { type ReadTask, TaskRefresher, type TaskRefresherOptions } from "./task-refresher.ts";
 
@@ -21,6 +23,7 @@ const MAX_WAITING = 1000;
 
 export interface LiveTasksOptions extends Omit<TaskRefresherOptions, "onGone"> {
   readonly agents: Agents;
+  readonly files: TaskFiles;
   /** Called when a task ends. */
   readonly onEnded: (ended: EndedTask) => void;
   /** Called after each commit with a status, for tasks that lists include. */
@@ -51,17 +54,19 @@ export function agentFilter({ agent }: TaskScope): { readonly agentId?: string }
  */
 export class LiveTasks {
   readonly #options: LiveTasksOptions;
-  readonly #live = new Map<string, LiveTask>();
+  readonly #live = new ShortLivedMap<LiveTask>();
   readonly #refresher: TaskRefresher;
   readonly #reading = new Map<string, Promise<ReadTask>>();
   readonly #waiting = new IdleTasks<LiveTask>({
     maxTasks: MAX_WAITING,
     onEvict: (live) => this.close(live),
   });
+  readonly #hooks: TaskWriterHooks;
   #isStopped = false;
 
   constructor(options: LiveTasksOptions) {
     this.#options = options;
+    this.#hooks = this.#createHooks();
     this.#refresher = new TaskRefresher({
       ...options,
       onGone: (live) => {
@@ -165,23 +170,30 @@ export class LiveTasks {
   /** Opens and holds a task within the scope. A task that is open and current is not looked up in the store. */
   async openFor(scope: TaskScope, taskId: string): Promise<LiveTask> {
     const held = this.#visible(taskId, scope);
-    return held === undefined ? this.open(await this.record(taskId, scope)) : this.#holdFresh(held);
+    if (held !== undefined) return this.#holdFresh(held);
+    const record = await this.record(taskId, scope);
+    // If processes share the storage, any record may be out of date, and steps that rely on it are refused.
+    return this.open(record, this.#options.backend.sharing && record);
   }
 
   /** The task if it is open, stored and within the scope. */
   #visible(taskId: string, { owner, agent }: TaskScope): LiveTask | undefined {
     const live = this.#live.get(taskId);
     const isMeant = live?.owner === owner && (agent === undefined || agent === live.agent);
-    return isMeant && live.writer.head > 0 ? live : undefined;
+    return isMeant && live.isStored ? live : undefined;
   }
 
-  /** Opens and holds a task. Call `release` afterwards. */
-  async open({ taskId }: Pick<TaskRecord, "taskId">): Promise<LiveTask> {
+  /**
+   * Opens and holds a task. Call `release` afterwards.
+   *
+   * @param stored its record, if that need not be read again
+   */
+  async open({ taskId }: Pick<TaskRecord, "taskId">, stored?: StoredTask): Promise<LiveTask> {
     const held = this.#live.get(taskId);
     if (held !== undefined) return this.#holdFresh(held);
     // Concurrent callers share one read, so that none of them opens a task that another has changed since.
     const shared = this.#reading.get(taskId);
-    const reading = shared ?? this.#refresher.read(taskId);
+    const reading = shared ?? this.#refresher.read(taskId, stored);
     this.#reading.set(taskId, reading);
     try {
       const { record, snapshot } = await reading;
@@ -267,7 +279,9 @@ export class LiveTasks {
   async holdAgain(live: LiveTask): Promise<LiveTask> {
     const { taskId, nextState } = live.writer;
     if (isTerminal(nextState)) return this.hold(live);
-    if (this.#live.get(taskId) === live) return this.#holdFresh(live);
+    if (this.#live.get(taskId) === live) {
+      return this.#options.backend.sharing === undefined ? this.hold(live) : this.#holdFresh(live);
+    }
     return this.open(await this.record(taskId, live));
   }
 
@@ -280,7 +294,8 @@ export class LiveTasks {
   closeIfIdle(live: LiveTask): void {
     const { run, isHeld, writer } = live;
     if (run !== undefined || isHeld) return;
-    if (isInterrupted(writer.nextState) && live.isServed) this.#waiting.keep(live);
+    const isWaiting = isInterrupted(writer.nextState) && live.isStored;
+    if (isWaiting && live.isServed) this.#waiting.keep(live);
     else this.close(live);
   }
 
@@ -289,6 +304,11 @@ export class LiveTasks {
     const { run, isHeld, writer } = live;
     if (run !== undefined || isHeld) return;
     if (this.#live.get(writer.taskId) === live) this.#live.delete(writer.taskId);
+  }
+
+  /** Forgets an ended task that was removed from the store, whatever still holds it. */
+  forget(taskId: string): void {
+    this.#live.delete(taskId);
   }
 
   #admit(
@@ -317,26 +337,26 @@ export class LiveTasks {
     return this.hold(live);
   }
 
-  #writer({ owner, ...facts }: WriterFacts): TaskWriter {
-    const { backend, agents, onStorageError, onStored, onAbandoned } = this.#options;
-    const { onEnded, onStatus } = this.#options;
-    return new TaskWriter({
-      ...facts,
-      backend,
-      ...(agents.areSeveral && { perAgent: true }),
-      onStorageError: (error, isRetried) =>
-        onStorageError(error, isRetried ? facts.taskId : undefined),
-      onStored: () => onStored(facts.taskId),
-      onStale: () => {
-        onAbandoned(facts.taskId);
-        const live = this.#live.get(facts.taskId);
+  #writer(facts: WriterFacts): TaskWriter {
+    const { backend, files, agents } = this.#options;
+    const perAgent = agents.areSeveral ? ({ perAgent: true } as const) : undefined;
+    return new TaskWriter({ ...facts, backend, files, ...perAgent, hooks: this.#hooks });
+  }
+
+  #createHooks(): TaskWriterHooks {
+    const { onStorageError, onStored, onEnded, onStatus } = this.#options;
+    return {
+      onStorageError: ({ taskId }, error, isRetried) =>
+        onStorageError(error, isRetried ? taskId : undefined),
+      onStored: ({ taskId }) => onStored(taskId),
+      onStale: ({ taskId }) => {
+        const live = this.#live.get(taskId);
         // If the store has lost the task, there is nothing more to do.
         if (live !== undefined) void this.refreshInsisting(live, true);
       },
-      onUnsure: () => onAbandoned(facts.taskId),
-      onEnded: (state) => onEnded({ taskId: facts.taskId, owner, state }),
-      onStatus: (state, head) => onStatus({ taskId: facts.taskId, owner, state, head }),
-    });
+      onEnded: ({ taskId, owner }, state) => onEnded({ taskId, owner, state }),
+      onStatus: ({ taskId, owner }, state, head) => onStatus({ taskId, owner, state, head }),
+    };
   }
 }
 
@@ -379,16 +399,4 @@ function oldestCursor({ compacted, head }: TaskRecord): Seq {
   return compacted ? head - 1 : 0;
 }
 
-type WriterFacts = Omit<
-  TaskWriterOptions,
-  | "backend"
-  | "perAgent"
-  | "onStorageError"
-  | "onStored"
-  | "onStale"
-  | "onUnsure"
-  | "onEnded"
-  | "onStatus"
-> & {
-  readonly owner: string;
-};
+type WriterFacts = Omit<TaskWriterOptions, "backend" | "files" | "perAgent" | "hooks">;

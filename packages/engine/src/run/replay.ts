@@ -9,7 +9,7 @@ import {
   partsAfter,
   textPart,
 } from "@convoke/protocol";
-import { isDeepStrictEqual } from "node:util";
+import { areSameParts, isSamePart } from "../files/file-parts.ts";
 import type { TurnLog } from "../log/turn-log.ts";
 
 /** What the new attempt has produced of one artifact. */
@@ -47,7 +47,7 @@ export class Replay {
   finish(): readonly AgentEvent[] {
     return [...this.#progress].flatMap(([artifactId, { parts, isAhead }]) => {
       const logged = this.#logged(artifactId);
-      if (isAhead || logged === undefined || isDeepStrictEqual(parts, logged)) return [];
+      if (isAhead || logged === undefined || areSameParts(parts, logged)) return [];
       return [this.#update(artifactId, parts, { append: false, lastChunk: true })];
     });
   }
@@ -60,14 +60,14 @@ export class Replay {
     this.#progress.set(artifactId, progress);
     if (logged === undefined || progress.isAhead) return event;
     progress.parts = append === true ? joinParts(progress.parts, artifact.parts) : artifact.parts;
-    const rest = partsAfter(progress.parts, logged, isDeepStrictEqual);
+    const rest = partsAfter(progress.parts, logged, isSamePart);
     if (rest !== undefined && rest.length === 0) {
       // Equal to the log; only the mark of the last chunk may be missing.
       if (lastChunk !== true || this.#closed.has(artifactId)) return undefined;
       progress.isAhead = true;
       return { ...event, artifact: { ...artifact, parts: [textPart("")] }, append: true };
     }
-    const isBehind = partsAfter(logged, progress.parts, isDeepStrictEqual) !== undefined;
+    const isBehind = partsAfter(logged, progress.parts, isSamePart) !== undefined;
     if (isBehind && lastChunk !== true) return undefined;
     progress.isAhead = true;
     return rest === undefined
@@ -82,7 +82,7 @@ export class Replay {
     const isSame =
       logged !== undefined &&
       logged.status.state === event.status.state &&
-      isDeepStrictEqual(logged.status.message?.parts, event.status.message?.parts);
+      areSameParts(logged.status.message?.parts ?? [], event.status.message?.parts ?? []);
     if (isSame) return undefined;
     this.#statuses.length = 0;
     return event;

@@ -61,15 +61,21 @@ export async function startAttempt(
     if (deadline !== undefined) engine.wakeTimer.schedule(deadline);
   }
   const conversation = await conversationBefore(engine.backend, engine.contextOf(live));
-  live.inbox.begin(log.inbox, log.head);
+  const { files } = engine;
+  const inbox = await Promise.all(log.inbox.map((message) => files.inline(message)));
+  const message = await files.inline(log.message);
+  const journal = hasJournal
+    ? await Promise.all(log.journal.map((event) => files.inline(event)))
+    : [];
+  live.inbox.begin(inbox, log.head);
   return engine.start(live, {
     epoch,
     turn: log.turn,
     attempt,
     task: log.task,
-    message: log.message,
+    message,
     conversation,
-    journal: hasJournal ? log.journal : [],
+    journal,
     caller: { owner, ...log.caller },
     extensions: log.extensions,
     trace: log.trace,

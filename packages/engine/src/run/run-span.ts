@@ -44,6 +44,7 @@ export class RunSpan {
   }
 
   begin(link: TraceContext | undefined): void {
+    if (!isTracing()) return;
     const { agent, live, facts } = this.#options;
     const { name } = agent.info;
     this.#span = startSpan(`invoke_agent ${name}`, {

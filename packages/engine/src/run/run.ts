@@ -14,10 +14,12 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
+import type { CommitResult } from "../log/backend.ts";
 import { wakeTimeAfter } from "../task/task-clock.ts";
 import { type Limits, OutputLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
-import { Parking, type TracedTurn, type TurnFacts, createTurn } from "./turn.ts";
+import type { TaskFiles } from "../files/task-files.ts";
+import { Parking, type RunningTurn, type TurnFacts, createTurn } from "./turn.ts";
 import type { Replay } from "./replay.ts";
 import { RunSpan } from "./run-span.ts";
 import { createStatusEvent, traceFields } from "../task/status.ts";
@@ -26,6 +28,7 @@ import { askedUntil } from "../log/turn-log.ts";
 export interface RunOptions {
   readonly agent: Agent;
   readonly limits: Limits;
+  readonly files: TaskFiles;
   readonly live: LiveTask;
   readonly facts: TurnFacts;
   /** What spans contain. */
@@ -52,15 +55,17 @@ export class Run {
   readonly epoch: number;
   /** Resolves when the agent has ended and its last event is committed or refused. */
   readonly ended: Promise<void>;
+  readonly parking = new Parking();
   readonly #options: RunOptions;
-  readonly #turn: TracedTurn;
+  readonly #turn: RunningTurn;
   readonly #abort = new AbortController();
   readonly #replay: Replay | undefined;
   readonly #limits: OutputLimits;
   #announced: boolean;
   #refused = false;
+  /** The last step that the run has written to, and what follows from its result. */
+  #step: Promise<CommitResult> | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  readonly #parking = new Parking();
   readonly #span: RunSpan;
   /** When the last question expires. */
   #until: number | undefined;
@@ -72,13 +77,16 @@ export class Run {
     this.#announced = facts.announced;
     this.#replay = facts.replay;
     this.#until = askedUntil(facts.journal);
-    this.#limits = new OutputLimits(limits, live.task, live.writer.head);
+    const task = live.isStored ? live.task : facts.task;
+    this.#limits = new OutputLimits(limits, task, live.writer.nextHead);
+    if (facts.creating !== undefined) this.#follow(facts.creating);
     this.#span = new RunSpan(options);
     this.#turn = createTurn(live, facts, {
       now,
       signal: this.#abort.signal,
       trace: this.#span.trace ?? facts.trace,
       tracing: options.tracing,
+      files: options.files,
       park: (_until, recall) => this.#park(recall),
       durable: () => this.#durable(),
     });
@@ -92,12 +100,12 @@ export class Run {
 
   /** Resolves when the run has ended or is suspended for the first time. */
   get yielded(): Promise<unknown> {
-    return Promise.race([this.ended, this.#parking.first]);
+    return Promise.race([this.ended, this.parking.first]);
   }
 
   /** Resolves when the run is suspended or has ended. */
   idle(): Promise<unknown> {
-    return Promise.race([this.ended, this.#parking.next()]);
+    return Promise.race([this.ended, this.parking.next()]);
   }
 
   /** The trace that the events of the run carry. */
@@ -107,7 +115,7 @@ export class Run {
 
   /** Whether the run is suspended until `resume`. */
   get isParked(): boolean {
-    return this.#parking.isWaiting;
+    return this.parking.isWaiting;
   }
 
   /** When the last question expires, in milliseconds since the epoch, if it does. */
@@ -118,19 +126,21 @@ export class Run {
   /**
    * Resumes with the answer, or with `undefined` if the time has come.
    *
+   * @param at when the wait ended, as recorded in the log
    * @param request the request that has brought the answer
    */
-  resume(answer: Message | undefined, request?: TraceContext): void {
+  resume(answer: Message | undefined, at: string, request?: TraceContext): void {
+    this.#turn.resumedAt = new Date(at);
     this.#span.begin(request);
     if (this.#span.trace !== undefined) this.#turn.trace = this.#span.trace;
-    this.#parking.resume(answer);
+    this.parking.resume(answer);
   }
 
   /** Asks the agent to stop. */
   abort(reason: Error): void {
     this.#abort.abort(reason);
     this.#options.live.inbox.close();
-    this.#parking.end(reason);
+    this.parking.end(reason);
     // Its last events are of no interest: the next process writes them.
     if (ServerStopping.is(reason)) this.#span.end(reason);
   }
@@ -142,10 +152,10 @@ export class Run {
 
   #park(recall: AbortSignal | undefined): Promise<Message | undefined> {
     if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
-    const parked = this.#parking.wait();
+    const parked = this.parking.wait();
     this.#span.end();
     if (recall === undefined) this.#options.onPark();
-    else this.#parking.recallOn(recall, () => this.#recall());
+    else this.parking.recallOn(recall, () => this.#recall());
     return parked;
   }
 
@@ -157,10 +167,11 @@ export class Run {
     const timestamp = writer.statusTime(now());
     const recalled = { kind: ENGINE_EVENTS.recalled, taskId: writer.taskId, timestamp };
     this.#append([recalled, this.#createStatus("working")], deadline ?? null);
-    this.resume(undefined);
+    this.resume(undefined, timestamp);
   }
 
   async #durable(): Promise<void> {
+    this.#options.live.writer.hurry();
     await this.#last;
     if (this.#refused) throw new Error("the task has moved on without this run");
   }
@@ -351,15 +362,21 @@ export class Run {
       ...(wakeAt !== undefined && { wakeAt }),
       running: isAtWork(events),
     });
+    this.#follow(committed);
     // Only once it is stored: a timer that fires earlier finds nothing.
-    if (typeof wakeAt === "number") void committed.then(() => live.onWakeAt(wakeAt));
-    // Events of one commit share its promise.
-    if (committed === this.#last) return;
-    this.#last = committed;
-    void committed.then(({ kind }) => {
-      // A newer run owns the task, or the task has ended: the output of this run no longer counts.
-      if (kind !== "committed") this.#refused = true;
-    });
+    if (typeof wakeAt === "number") void this.#last.then(() => live.onWakeAt(wakeAt));
+  }
+
+  #follow(step: Promise<CommitResult>): void {
+    // Events of one step share its promise.
+    if (step === this.#step) return;
+    this.#step = step;
+    // A newer run owns the task, or the task has ended or was never stored: the output of this run no
+    // longer counts.
+    const refuse = (): void => void (this.#refused = true);
+    this.#last = step.then(({ kind }) => {
+      if (kind !== "committed") refuse();
+    }, refuse);
   }
 }
 

@@ -1,5 +1,5 @@
-import { A2AError, ServerStopping } from "@convoke/protocol";
-import type { Backend, LogPosition, Seq, TaskRecord } from "../log/backend.ts";
+import { A2AError } from "@convoke/protocol";
+import type { Backend, LogPosition, Seq, StoredTask, TaskRecord } from "../log/backend.ts";
 import { type LogEntry, readEntry } from "../log/log-entry.ts";
 import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
 import type { LiveTask } from "./live-task.ts";
@@ -12,8 +12,6 @@ export interface TaskRefresherOptions {
   readonly backend: Backend;
   /** Retries until the storage works again. */
   readonly keepTrying: <T>(taskId: string, work: () => Promise<T>) => Promise<T | undefined>;
-  /** Called for a task that no run of this process works on, although the store may have recorded that. */
-  readonly onAbandoned: (taskId: string) => void;
   /**
    * Called when the run of a task was aborted because its log is not what this process wrote, and perhaps
    * no other process works on the task.
@@ -39,12 +37,12 @@ export class TaskRefresher {
 
   /**
    * Whether what is in memory is what is stored. Always, unless processes share the storage: then
-   * only while this one works on the task, has written to it, and has had a valid lease since it last
-   * looked.
+   * only when the task has ended, or while this one works on the task, has written to it, and has had
+   * a valid lease since it last looked.
    */
   isCurrent({ writer }: LiveTask): boolean {
     const { sharing } = this.#options.backend;
-    if (sharing === undefined) return true;
+    if (sharing === undefined || writer.hasEnded) return true;
     return writer.isRunning && writer.isConfirmed && sharing.isHeld(writer.verifiedAt);
   }
 
@@ -66,6 +64,7 @@ export class TaskRefresher {
     const mustLook = isRefused && this.#options.backend.sharing !== undefined;
     while (mustLook || !this.isCurrent(live)) {
       await writer.settled;
+      if (writer.hasEnded) return;
       const before = writer.position;
       if (before.head === 0) return;
       const readAt = performance.now();
@@ -78,7 +77,6 @@ export class TaskRefresher {
       const left = isWhole ? undefined : await this.read(writer.taskId);
       // Only if nothing was written here meanwhile: the record would be older than that.
       if (writer.settled !== undefined || !isAt(before, writer.position)) continue;
-      if (live.run !== undefined || writer.isRunning) this.#options.onAbandoned(writer.taskId);
       abortRun(live);
       if (left === undefined) return writer.catchUp(record, entries);
       live.forgetMessages();
@@ -108,9 +106,13 @@ export class TaskRefresher {
    * Resolves when the condition is true: immediately, or after a commit of this or another process.
    * Rejects if the store has lost the task.
    */
-  async until(live: LiveTask, condition: (live: LiveTask) => boolean): Promise<void> {
+  until(live: LiveTask, condition: (live: LiveTask) => boolean): Promise<void> {
+    const isAlone = this.#options.backend.sharing === undefined;
+    return isAlone || condition(live) ? live.until(condition) : this.#watch(live, condition);
+  }
+
+  async #watch(live: LiveTask, condition: (live: LiveTask) => boolean): Promise<void> {
     const { backend } = this.#options;
-    if (backend.sharing === undefined || condition(live)) return live.until(condition);
     const lost = Promise.withResolvers<never>();
     // There may be no other commit that would make it look again.
     const look = async (): Promise<void> => {
@@ -126,10 +128,14 @@ export class TaskRefresher {
     }
   }
 
-  /** Reads the record again: one that was read earlier may be out of date. */
-  async read(taskId: string): Promise<ReadTask> {
+  /**
+   * Reads a task.
+   *
+   * @param stored its record. Default: the record is read, because an earlier one may be out of date.
+   */
+  async read(taskId: string, stored?: StoredTask): Promise<ReadTask> {
     const { backend } = this.#options;
-    const record = await backend.tasks.get(taskId);
+    const record = stored ?? (await backend.tasks.get(taskId));
     if (record === undefined) throw new Error(`task ${taskId} is not in the store any more`);
     const snapshot = await loadTask(backend, record, record.head);
     if (snapshot.epoch !== undefined || backend.sharing === undefined) return { record, snapshot };
@@ -160,9 +166,7 @@ export class TaskRefresher {
 
 /** Aborts the run of a task that goes on without it. */
 function abortRun(live: LiveTask): void {
-  const { run } = live;
-  live.detachRun();
-  run?.abort(new ServerStopping());
+  live.abandonRun();
   // A cancel that is not in the log is left to the process that works on the task now.
   live.markCanceled(false);
 }

@@ -7,8 +7,10 @@ import {
   type TraceContext,
   type TracingOptions,
   type Turn,
+  type TurnFiles,
   chosenSkill,
 } from "@convoke/protocol";
+import type { CommitResult } from "../log/backend.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { Replay } from "./replay.ts";
 
@@ -29,6 +31,8 @@ export interface TurnFacts {
   readonly trace?: TraceContext | undefined;
   /** The request that led to this attempt, if that is not the one that started the turn. */
   readonly link?: TraceContext | undefined;
+  /** The step that creates the task, if it is not stored yet. */
+  readonly creating?: Promise<CommitResult> | undefined;
   /** Whether the caller has seen the task already. */
   readonly announced: boolean;
   /** The output of an earlier attempt, if this one resumes from its journal. */
@@ -41,14 +45,18 @@ interface TurnHooks {
   readonly signal: AbortSignal;
   readonly trace: TraceContext | undefined;
   readonly tracing: TracingOptions;
+  readonly files: TurnFiles;
   readonly park: Turn["park"];
   readonly durable: Turn["durable"];
 }
 
-/** A turn whose trace its run updates, because each stretch of work has a span of its own. */
-export type TracedTurn = Omit<Turn, "trace"> & { trace?: TraceContext };
+/** A turn as its run updates it when a wait ends: each stretch of work has a span of its own. */
+export type RunningTurn = Omit<Turn, "trace" | "resumedAt"> & {
+  trace?: TraceContext;
+  resumedAt?: Date;
+};
 
-export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): TracedTurn {
+export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): RunningTurn {
   const { turn, attempt, task, message, conversation, journal, caller } = facts;
   const { extensions } = facts;
   const skill = extensions.has(EXTENSIONS.skill.uri) ? chosenSkill(message) : undefined;
@@ -58,7 +66,8 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     message,
     conversation,
     journal,
-    findArtifact: (id) => live.task.artifacts?.find(({ artifactId }) => artifactId === id),
+    files: hooks.files,
+    findArtifact: (id) => live.findArtifact(id),
     attempt,
     caller,
     extensions,
@@ -77,8 +86,8 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
 /** Suspends a run while it waits for its caller or for a time. */
 export class Parking {
   #waiting: PromiseWithResolvers<Message | undefined> | undefined;
-  readonly #first = Promise.withResolvers<void>();
-  readonly #next: (() => void)[] = [];
+  #hasWaited = false;
+  #next: (() => void)[] = [];
 
   /** Whether the run is suspended. */
   get isWaiting(): boolean {
@@ -87,7 +96,7 @@ export class Parking {
 
   /** Resolves when the run is suspended for the first time. */
   get first(): Promise<void> {
-    return this.#first.promise;
+    return this.#hasWaited ? Promise.resolve() : this.next();
   }
 
   /** Resolves when the run is suspended; immediately if it already is. */
@@ -101,7 +110,7 @@ export class Parking {
     this.#waiting = waiting;
     // Mark the rejection as handled: if the run was evicted, nothing awaits this promise.
     waiting.promise.catch(() => undefined);
-    this.#first.resolve();
+    this.#hasWaited = true;
     for (const resolve of this.#next.splice(0)) resolve();
     return waiting.promise;
   }

@@ -23,6 +23,12 @@ const CLAIM_MS = 500;
 /** How long the process that let a task wait has to wake it before others do. */
 const GRACE_MS = 1000;
 
+/** How often to look for a while after another process has stopped, which does not wake its tasks any more. */
+const RELEASED_CLAIM_MS = 100;
+
+/** How often to look for tasks that this process is recorded to work on, and does not. */
+const STRAYS_MS = 1000;
+
 /** How often to look for tasks that wait for a host without a process. */
 const HOSTS_MS = 2000;
 
@@ -40,12 +46,16 @@ export class SharedTasks implements SharingRules {
   readonly #stops: (() => void)[] = [];
   /** Tasks whose mailbox is being emptied, and whether there may be more in it. */
   readonly #emptying = new Map<string, boolean>();
-  /** Tasks that nobody works on while it may be recorded that this process does. */
-  readonly #abandoned = new Set<string>();
+  /** Tasks that this process was recorded to work on at the last look, and did not. */
+  #strays: ReadonlySet<string> = new Set();
+  /** When to look for them again, by `performance.now()`. */
+  #straysAt = 0;
   /** Set while this process does not look for tasks. */
   #timer: NodeJS.Timeout | undefined;
   /** Whether others have given up tasks since this process began to look. */
   #hasReleased = false;
+  /** When others last did, by `performance.now()`. */
+  #releasedAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
   #waitingForHosts: readonly WaitingForHost[] = [];
   /** When to look for them again, by `performance.now()`. */
@@ -85,16 +95,14 @@ export class SharedTasks implements SharingRules {
   async release(taskIds: readonly string[]): Promise<void> {
     // From now on only the store knows what becomes of them.
     for (const taskId of taskIds) this.#engine.tasks.get(taskId)?.writer.lost();
-    if (taskIds.length > 0) await this.#sharing.release(taskIds);
-  }
-
-  abandoned(taskId: string): void {
-    this.#abandoned.add(taskId);
+    await this.#sharing.release(taskIds);
   }
 
   async forward(live: LiveTask, entry: NewMailboxEntry): Promise<Forwarded> {
     const { taskId } = live.writer;
-    if (!this.#engine.tasks.isElsewhere(live)) {
+    const isHere = !this.#engine.tasks.isElsewhere(live);
+    // A cancel is posted first: most tasks have a process, which should receive it soon.
+    if (entry.kind === "message" && isHere) {
       const at = performance.now();
       const claimed = await this.#sharing.claimTask(taskId);
       if (claimed !== undefined) {
@@ -104,6 +112,7 @@ export class SharedTasks implements SharingRules {
     }
     const posted = await this.#sharing.post(taskId, entry);
     if (posted.kind !== "posted") return posted;
+    if (entry.kind === "cancel" && isHere) await this.#claimIfFree(taskId, false);
     await this.#untilGone(live, { ...entry, id: posted.id });
     await this.#engine.tasks.refresh(live);
     return { kind: "handled" };
@@ -160,6 +169,7 @@ export class SharedTasks implements SharingRules {
 
   #claimNow(): void {
     this.#hasReleased = true;
+    this.#releasedAt = performance.now();
     if (this.#timer === undefined || this.#isStopped) return;
     clearTimeout(this.#timer);
     this.#track(this.#claimAll());
@@ -172,12 +182,11 @@ export class SharedTasks implements SharingRules {
     let hasMore = false;
     try {
       const agentIds = Array.from(this.#engine.agents, ({ id }) => id);
-      const dueAt = this.#engine.now() - GRACE_MS;
       const at = performance.now();
-      const abandoned = [...this.#abandoned].filter((taskId) => !this.#isWorkedOn(taskId));
+      const dueAt = this.#engine.now() - (this.#isAfterRelease ? 0 : GRACE_MS);
+      const abandoned = await this.#lookForStrays();
       const limit = MAX_CLAIMS;
       const claimed = await this.#sharing.claim({ agentIds, dueAt, abandoned, limit });
-      for (const taskId of abandoned) this.#abandoned.delete(taskId);
       await Promise.all(claimed.map((task) => this.#takeOver(task, at)));
       hasMore = claimed.length === MAX_CLAIMS;
       await this.#lookForHosts(dueAt);
@@ -185,13 +194,37 @@ export class SharedTasks implements SharingRules {
       this.#engine.logger.warn("tasks could not be claimed, trying again", { error });
     }
     if (this.#isStopped) return;
-    const pauseMs = hasMore || this.#hasReleased ? 0 : CLAIM_MS * (0.8 + 0.4 * Math.random());
+    const usualMs = this.#isAfterRelease ? RELEASED_CLAIM_MS : CLAIM_MS;
+    const pauseMs = hasMore || this.#hasReleased ? 0 : usualMs * (0.8 + 0.4 * Math.random());
     this.#timer = setTimeout(() => this.#track(this.#claimAll()), pauseMs).unref();
+  }
+
+  /** Whether a process may have stopped a moment ago, and left tasks that sleep. */
+  get #isAfterRelease(): boolean {
+    return performance.now() - this.#releasedAt < GRACE_MS;
+  }
+
+  /**
+   * The tasks that this process is recorded to work on, and does not: for example, because it did not
+   * learn that a claim or a step was stored, which may happen long after it was sent. Only those that
+   * were found at the last look too: this process may be about to start the others.
+   */
+  async #lookForStrays(): Promise<readonly string[]> {
+    if (performance.now() < this.#straysAt) return [];
+    const own = await this.#sharing.ownTasks();
+    const before = this.#strays;
+    this.#strays = new Set(own.filter((taskId) => !this.#isWorkedOn(taskId)));
+    this.#straysAt = performance.now() + STRAYS_MS;
+    return [...this.#strays].filter((taskId) => before.has(taskId));
   }
 
   #isWorkedOn(taskId: string): boolean {
     const live = this.#engine.tasks.get(taskId);
-    return live?.run !== undefined || live?.isQueued === true || live?.writer.settled !== undefined;
+    if (live === undefined) return false;
+    const { run, isQueued, writer } = live;
+    if (isQueued || writer.settled !== undefined) return true;
+    // A run that waits for its caller does not work, and neither should be recorded.
+    return run !== undefined && (!run.isParked || writer.isRunning);
   }
 
   get waitingForHosts(): readonly WaitingForHost[] {

@@ -6,6 +6,7 @@ import {
   type Message,
   type StatusUpdateEvent,
   TASK_STATES,
+  type TextPart,
   type Task,
   isTerminal,
 } from "@convoke/protocol";
@@ -128,7 +129,8 @@ export class OutputLimits {
   readonly #limits: Limits;
   #events: Seq;
   #history: number;
-  #artifacts: Set<string>;
+  /** Created with the first one: most tasks that wait have none. */
+  #artifacts: Set<string> | undefined;
   #length: number;
   #lastArtifact = "";
 
@@ -138,7 +140,9 @@ export class OutputLimits {
     this.#limits = limits;
     this.#events = head;
     this.#history = task.history?.length ?? 0;
-    this.#artifacts = new Set(artifacts.map(({ artifactId }) => artifactId));
+    if (artifacts.length > 0) {
+      this.#artifacts = new Set(artifacts.map(({ artifactId }) => artifactId));
+    }
     this.#length = artifacts.reduce((sum, { parts }) => sum + lengthOf(parts), 0);
   }
 
@@ -166,7 +170,7 @@ export class OutputLimits {
   #countArtifact({ artifact }: ArtifactUpdateEvent): keyof Limits | undefined {
     const { artifactId, parts } = artifact;
     if (artifactId !== this.#lastArtifact) {
-      this.#artifacts.add(artifactId);
+      this.#artifacts = (this.#artifacts ?? new Set()).add(artifactId);
       this.#lastArtifact = artifactId;
       if (this.#artifacts.size > this.#limits.artifacts) return "artifacts";
     }
@@ -178,9 +182,17 @@ export class OutputLimits {
 function lengthOf(parts: readonly A2APart[]): number {
   let length = 0;
   for (const part of parts) {
-    length += part.kind === "text" ? part.text.length : JSON.stringify(part).length;
+    length += part.kind === "text" ? part.text.length : lengthOfOther(part);
   }
   return length;
+}
+
+/** A file counts as much as its base64 would take, whether it is in the log or not. */
+function lengthOfOther(part: Exclude<A2APart, TextPart>): number {
+  if (part.kind !== "file") return JSON.stringify(part).length;
+  const { bytes = "", stored, ...file } = part.file;
+  const length = stored === undefined ? bytes.length : Math.ceil(stored.size / 3) * 4;
+  return length + JSON.stringify({ ...part, file }).length;
 }
 
 /** Counts the unfinished tasks of each owner. */
@@ -223,6 +235,13 @@ function tooManyTasks(limit: number): A2AError {
 /** How long a count of the store is used. */
 const COUNT_MS = 1000;
 
+/** The unfinished tasks of an owner. */
+interface OwnerCount {
+  /** When they were counted, by `performance.now()`. */
+  readonly at: number;
+  tasks: number;
+}
+
 /**
  * Counts the unfinished tasks of each owner in a storage that other processes use too: as many as
  * there were a moment ago, and what this process has created since.
@@ -230,7 +249,9 @@ const COUNT_MS = 1000;
 export class SharedOpenTasks {
   readonly #limit: number;
   readonly #tasks: Pick<TaskIndex, "list">;
-  readonly #counts = new Map<string, { readonly at: number; tasks: number }>();
+  readonly #counts = new Map<string, OwnerCount>();
+  /** The counts that the store is being asked for. */
+  readonly #counting = new Map<string, Promise<OwnerCount>>();
 
   constructor(limit: number, tasks: Pick<TaskIndex, "list">) {
     this.#limit = limit;
@@ -241,7 +262,7 @@ export class SharedOpenTasks {
   async admit(owner: string): Promise<void> {
     const known = this.#counts.get(owner);
     const isFresh = known !== undefined && performance.now() - known.at < COUNT_MS;
-    const count = isFresh ? known : await this.#count(owner);
+    const count = isFresh ? known : await this.#counted(owner);
     if (count.tasks >= this.#limit) throw tooManyTasks(this.#limit);
     count.tasks++;
   }
@@ -259,7 +280,17 @@ export class SharedOpenTasks {
     return [...this.#counts.values()].reduce((sum, { tasks }) => sum + tasks, 0);
   }
 
-  async #count(owner: string): Promise<{ tasks: number }> {
+  /** Tasks that are created at the same time share one count. */
+  #counted(owner: string): Promise<OwnerCount> {
+    let counting = this.#counting.get(owner);
+    if (counting === undefined) {
+      counting = this.#count(owner).finally(() => this.#counting.delete(owner));
+      this.#counting.set(owner, counting);
+    }
+    return counting;
+  }
+
+  async #count(owner: string): Promise<OwnerCount> {
     const states = TASK_STATES.filter((state) => !isTerminal(state));
     const pages = await Promise.all(
       states.map((state) => this.#tasks.list({ owner, state, limit: 0 })),

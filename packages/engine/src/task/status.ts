@@ -11,6 +11,7 @@ import {
   mayFollow,
   textOfParts,
 } from "@convoke/protocol";
+import { parseIsoTime } from "./task-clock.ts";
 
 /** Creates a status update event. */
 export function createStatusEvent(options: {
@@ -82,6 +83,6 @@ function advance(current: CurrentStatus, event: AgentEvent): CurrentStatus {
   }
   return {
     state: status.state,
-    statusAt: status.timestamp === undefined ? current.statusAt : Date.parse(status.timestamp),
+    statusAt: status.timestamp === undefined ? current.statusAt : parseIsoTime(status.timestamp),
   };
 }

@@ -1,4 +1,5 @@
 import { type Metrics, NO_METRICS } from "@convoke/protocol";
+import { ShortLivedSet } from "@convoke/protocol/internal";
 import type { Logger } from "../logging/logger.ts";
 import { isStorageFailure, unavailable } from "../log/storage-failure.ts";
 
@@ -23,7 +24,7 @@ export class StorageHealth {
   readonly #metrics: Metrics;
   /** The tasks with a write that is being retried. */
   readonly #faults = new Map<string, { isLong: boolean; readonly timer: NodeJS.Timeout }>();
-  readonly #waiting = new Set<{ readonly taskId: string; readonly giveUp: () => void }>();
+  readonly #waiting = new ShortLivedSet<{ readonly taskId: string; readonly giveUp: () => void }>();
   #isBroken = false;
   #failedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
@@ -74,26 +75,34 @@ export class StorageHealth {
    * The same result, or an error with status 503 if the storage does not work for a while. The work
    * continues; the caller gets its result by repeating the request.
    */
-  async orUnavailable<T>(
+  orUnavailable<T>(
     work: Promise<T>,
     { taskId, detail }: { readonly taskId: string; readonly detail: string },
   ): Promise<T> {
-    const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<void>();
-    const waiting = { taskId, giveUp };
-    this.#waiting.add(waiting);
-    // It may work again: only a write shows that, and this may be one.
-    const late = (): void => (this.#isUnavailable(taskId) ? giveUp() : undefined);
-    const timer = this.#isUnavailable(taskId) ? setTimeout(late, PATIENCE_MS) : undefined;
-    const refused = gaveUp.then((): never => {
-      work.catch(() => undefined);
-      throw unavailable(detail);
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        forget();
+        reject(unavailable(detail));
+      };
+      const waiting = this.#waiting.add({ taskId, giveUp });
+      // It may work again: only a write shows that, and this may be one.
+      const late = (): void => (this.#isUnavailable(taskId) ? giveUp() : undefined);
+      const timer = this.#isUnavailable(taskId) ? setTimeout(late, PATIENCE_MS) : undefined;
+      const forget = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(waiting);
+      };
+      work.then(
+        (result) => {
+          forget();
+          resolve(result);
+        },
+        (error: unknown) => {
+          forget();
+          reject(error as Error);
+        },
+      );
     });
-    try {
-      return await Promise.race([work, refused]);
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(waiting);
-    }
   }
 
   #isUnavailable(taskId: string): boolean {

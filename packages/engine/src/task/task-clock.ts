@@ -71,6 +71,11 @@ export function isoTime(ms: number): string {
   return lastIso.text;
 }
 
+/** Parses such a time. Most are of the same millisecond as the last one that was formatted. */
+export function parseIsoTime(text: string): number {
+  return text === lastIso.text ? lastIso.ms : Date.parse(text);
+}
+
 /** When a task times out, if it does: the earlier of the agent's limit and that of the task. */
 export function taskDeadline(
   info: AgentInfo,

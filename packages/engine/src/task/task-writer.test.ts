@@ -8,17 +8,21 @@ import { TaskWriter } from "./task-writer.ts";
 
 const nothing = (): void => {};
 
-const FACTS = {
-  taskId: "t1",
-  epoch: 1,
-  status: { state: "submitted", statusAt: 1 },
-  listed: true,
+const HOOKS = {
   onStorageError: nothing,
   onStored: nothing,
   onStale: nothing,
-  onUnsure: nothing,
   onEnded: nothing,
   onStatus: nothing,
+};
+
+const FACTS = {
+  taskId: "t1",
+  owner: "ann",
+  epoch: 1,
+  status: { state: "submitted", statusAt: 1 },
+  listed: true,
+  hooks: HOOKS,
 } as const;
 const CREATE = { owner: "ann", contextId: "c1", agent: "greeter", createdAt: 1 };
 
@@ -42,8 +46,11 @@ test("the storage does not count as failing after a write that failed and that a
   const writer = new TaskWriter({
     ...FACTS,
     backend,
-    onStorageError: (error) => health.failed(error, "t1"),
-    onStored: () => health.worked("t1"),
+    hooks: {
+      ...HOOKS,
+      onStorageError: ({ taskId }, error) => health.failed(error, taskId),
+      onStored: ({ taskId }) => health.worked(taskId),
+    },
   });
 
   await writer.append([task], { epoch: 1, create: CREATE });
@@ -75,4 +82,24 @@ test("a mailbox entry is handled by a step of its own, after the output that wai
     [2, undefined],
     [0, ["7"]],
   ]);
+});
+
+test("output of a run whose task was refused is refused as well, and not sent to the store", async () => {
+  const steps: CommitStep[] = [];
+  const refused = { kind: "duplicate", taskId: "t0", digest: "d" } as const;
+  const commit = async (step: CommitStep): Promise<CommitResult> => {
+    steps.push(step);
+    await isLate.promise;
+    return refused;
+  };
+  const isLate = Promise.withResolvers<void>();
+  const writer = new TaskWriter({ ...FACTS, backend: { ...createMemoryBackend(), commit } });
+
+  const creation = writer.append([task], { epoch: 1, create: CREATE });
+  await expect.poll(() => steps.length).toBe(1);
+  const late = writer.append([output("late")], { epoch: 1, insist: true });
+  isLate.resolve();
+
+  expect(await Promise.all([creation, late])).toEqual([refused, { kind: "unknown" }]);
+  expect(steps).toHaveLength(1);
 });

@@ -7,68 +7,45 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type {
-  AcceptedMessage,
   Backend,
   CommitResult,
   CommitStep,
   LogPosition,
-  NewPush,
-  NewTask,
   Seq,
   TaskRecord,
 } from "../log/backend.ts";
 import { SnapshotPolicy, type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
-import { EventSerializer, type LogEntry, LogTail } from "../log/log-entry.ts";
-import { InvalidStepError } from "../log/check-commit.ts";
-import { isStorageFailure } from "../log/storage-failure.ts";
+import type { TaskFiles } from "../files/task-files.ts";
+import { EventSerializer, LogEntry, LogTail } from "../log/log-entry.ts";
 import { isoTime } from "./task-clock.ts";
 import { type CurrentStatus, statusAfter } from "./status.ts";
-import { sleep } from "@convoke/protocol/internal";
-
-/** How far an agent may run ahead of its last commit. */
-const MAX_UNCOMMITTED_EVENTS = 1024;
-const MAX_UNCOMMITTED_BYTES = 1024 * 1024;
+import { CommitTimer } from "./commit-timer.ts";
+import { keepTrying, tryTwice } from "./keep-trying.ts";
+import { type AppendOptions, type PendingStep, PendingSteps } from "./pending-steps.ts";
 
 /** Leaves room for 2^33 epochs below the largest integer of a double. */
 const MAX_EPOCH_STEP = 2 ** 20;
 
-/** What an append can change in addition to its events. */
-export interface AppendOptions {
-  /** Identifies the run that writes. */
-  readonly epoch: number;
-  readonly create?: NewTask;
-  readonly message?: AcceptedMessage;
-  /** Whether lists include the task from now on. */
-  readonly listed?: boolean;
-  /**
-   * Retry until the storage works again, because the output of a run must not be
-   * lost. Without it the append rejects, and the request fails.
-   */
-  readonly insist?: boolean;
-  /** The new wake time of the task; `null` clears it. */
-  readonly wakeAt?: number | null;
-  /** A push config sent with the message. */
-  readonly push?: NewPush;
-  /** Whether this process works on the task from now on, or another one is to claim it. */
-  readonly running?: CommitStep["running"] | undefined;
-  /** The mailbox entries that the events handle. */
-  readonly mailbox?: readonly string[];
+/** A step for the store, and the snapshot after it. */
+interface Prepared {
+  readonly step: CommitStep;
+  readonly next: TaskSnapshot;
 }
 
-/** Events that are waiting for one commit. Further events of the same run are added to it. */
-interface Pending {
-  readonly entries: LogEntry[];
-  readonly options: AppendOptions;
-  readonly answer: PromiseWithResolvers<CommitResult>;
-  status: CurrentStatus;
-  bytes: number;
-  wakeAt: number | null | undefined;
-  running: CommitStep["running"];
+/** A step that is stored. */
+interface Stored extends Prepared {
+  /** When it was sent to the store, by `performance.now()`. */
+  readonly sentAt: number;
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export interface TaskWriterOptions {
   readonly backend: Backend;
+  /** Keeps large files outside of the log. Default: they stay in it. */
+  readonly files?: TaskFiles;
   readonly taskId: string;
+  readonly owner: string;
   readonly epoch: number;
   readonly status: CurrentStatus;
   readonly listed: boolean;
@@ -80,21 +57,24 @@ export interface TaskWriterOptions {
   readonly isRunning?: boolean;
   /** Absent for a task that is about to be created. */
   readonly snapshot?: TaskSnapshot;
+  readonly hooks: TaskWriterHooks;
+}
+
+/** What writers report. All writers of an engine share one object, because each task has a writer. */
+export interface TaskWriterHooks {
   /** Called when a write failed. `isRetried` says whether it is tried again. */
-  readonly onStorageError: (error: unknown, isRetried: boolean) => void;
+  readonly onStorageError: (writer: TaskWriter, error: unknown, isRetried: boolean) => void;
   /** Called after each write that succeeded, and after one that is not retried any more. */
-  readonly onStored: () => void;
+  readonly onStored: (writer: TaskWriter) => void;
   /**
    * Called when the store has refused a step, because another process has written, or because the
    * store has lost what this one wrote or the task itself.
    */
-  readonly onStale: () => void;
-  /** Called when a step failed that makes this process work on the task, and may be stored nevertheless. */
-  readonly onUnsure: () => void;
+  readonly onStale: (writer: TaskWriter) => void;
   /** Called with the final state once the end of the task is stored. */
-  readonly onEnded: (state: TaskState) => void;
+  readonly onEnded: (writer: TaskWriter, state: TaskState) => void;
   /** Called after each commit that has a status, or that adds the task to lists, if they include it. */
-  readonly onStatus: (state: TaskState, head: Seq) => void;
+  readonly onStatus: (writer: TaskWriter, state: TaskState, head: Seq) => void;
 }
 
 /**
@@ -105,8 +85,10 @@ export interface TaskWriterOptions {
  */
 export class TaskWriter {
   readonly taskId: string;
+  readonly owner: string;
   readonly tail = new LogTail();
   #backend: Backend;
+  readonly #files: TaskFiles | undefined;
   readonly #perAgent: true | undefined;
   #snapshot: TaskSnapshot | undefined;
   #epoch: number;
@@ -118,28 +100,24 @@ export class TaskWriter {
   #nextWake: number | undefined;
   #serializer = new EventSerializer();
   #snapshotPolicy = new SnapshotPolicy();
-  #onStorageError: TaskWriterOptions["onStorageError"];
-  #onStored: () => void;
-  #onStale: () => void;
-  #onUnsure: () => void;
-  #onEnded: TaskWriterOptions["onEnded"];
-  #onStatus: TaskWriterOptions["onStatus"];
-  #queue: Pending[] = [];
-  #current: Pending | undefined;
+  readonly #hooks: TaskWriterHooks;
+  readonly #steps = new PendingSteps();
   #committing = false;
   #isRunning: boolean;
   #isConfirmed = true;
   /** When this writer last knew what is stored, by `performance.now()`. */
   #verifiedAt = 0;
   #isClosed = false;
-  #uncommitted = { events: 0, bytes: 0 };
-  #waitingForRoom: (() => void)[] = [];
-  #listeners = new Set<() => void>();
+  readonly #timer = new CommitTimer(this);
+  /** Replaced, never changed. A list, because a task has one or none: a set costs more to fill and empty. */
+  #listeners: readonly (() => void)[] = [];
 
   constructor(options: TaskWriterOptions) {
     this.#backend = options.backend;
+    this.#files = options.files;
     this.#perAgent = options.perAgent;
     this.taskId = options.taskId;
+    this.owner = options.owner;
     this.#epoch = options.epoch;
     this.#storedEpoch = options.epoch;
     this.#isRunning = options.isRunning ?? false;
@@ -148,12 +126,7 @@ export class TaskWriter {
     this.#listed = options.listed;
     this.#wakeAt = options.wakeAt;
     this.#nextWake = options.wakeAt;
-    this.#onStorageError = options.onStorageError;
-    this.#onStored = options.onStored;
-    this.#onStale = options.onStale;
-    this.#onUnsure = options.onUnsure;
-    this.#onEnded = options.onEnded;
-    this.#onStatus = options.onStatus;
+    this.#hooks = options.hooks;
   }
 
   /** The committed task. */
@@ -171,6 +144,11 @@ export class TaskWriter {
     return this.#snapshot?.head ?? 0;
   }
 
+  /** The head after everything appended so far. */
+  get nextHead(): Seq {
+    return this.head + this.#steps.events;
+  }
+
   /** The approximate size of the committed task in memory, in characters. */
   get size(): number {
     return this.#snapshot?.size ?? 0;
@@ -185,6 +163,11 @@ export class TaskWriter {
     return this.#status.state;
   }
 
+  /** Whether the end of the task is stored. Nothing is stored after it. */
+  get hasEnded(): boolean {
+    return this.#snapshot !== undefined && isTerminal(this.#snapshot.task.status.state);
+  }
+
   /** The wake time after everything appended so far. */
   get nextWake(): number | undefined {
     return this.#nextWake;
@@ -192,13 +175,12 @@ export class TaskWriter {
 
   /** Settles when everything appended so far is committed or refused; `undefined` if nothing is pending. */
   get settled(): Promise<unknown> | undefined {
-    const last = this.#queue.at(-1) ?? this.#current;
-    return last?.answer.promise.catch(() => undefined);
+    return this.#steps.settled;
   }
 
   /** Settles when the step that is being stored is committed or refused; `undefined` if there is none. */
   get committing(): Promise<unknown> | undefined {
-    return this.#current?.answer.promise.catch(() => undefined);
+    return this.#steps.committing;
   }
 
   /** Whether lists include the task. */
@@ -309,8 +291,10 @@ export class TaskWriter {
 
   /** Calls the listener after each commit. Returns a function that removes it. */
   onCommit(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners = [...this.#listeners, listener];
+    return () => {
+      this.#listeners = this.#listeners.filter((one) => one !== listener);
+    };
   }
 
   /**
@@ -319,91 +303,97 @@ export class TaskWriter {
    */
   append(events: readonly AgentEvent[], options: AppendOptions): Promise<CommitResult> {
     if (options.epoch < this.#epoch) {
-      return Promise.resolve({ kind: "stale", epoch: this.#epoch, head: this.head });
+      return Promise.resolve(this.#refusal());
     }
     this.#status = statusAfter(this.#status, events);
-    const last = this.#queue.at(-1);
-    const pending =
-      last !== undefined && joins(last.options, options) ? last : this.#enqueue(options);
-    pending.status = this.#status;
-    if (options.wakeAt !== undefined) {
-      pending.wakeAt = options.wakeAt;
-      this.#nextWake = options.wakeAt ?? undefined;
-    }
-    if (options.running !== undefined) pending.running = options.running;
+    const step = this.#steps.stepFor(options, this.#status);
+    if (options.wakeAt !== undefined) this.#nextWake = options.wakeAt ?? undefined;
     for (const event of events) {
-      const entry = this.#serializer.entry(event);
-      pending.entries.push(entry);
-      pending.bytes += entry.json.length;
-      this.#uncommitted.bytes += entry.json.length;
+      // It is serialized when its files are stored: before, it may be very large.
+      const isUnstored = this.#files?.isUnstored(this.taskId, event) === true;
+      if (isUnstored) this.#steps.addUnstored(step, new LogEntry(event, ""));
+      else this.#steps.add(step, this.#serializer.entry(event));
     }
-    this.#uncommitted.events += events.length;
-    this.#schedule();
-    return pending.answer.promise;
-  }
-
-  #enqueue(options: AppendOptions): Pending {
-    const answer = Promise.withResolvers<CommitResult>();
-    const status = this.#status;
-    const pending: Pending = {
-      entries: [],
-      options,
-      answer,
-      status,
-      bytes: 0,
-      wakeAt: undefined,
-      running: undefined,
-    };
-    this.#queue.push(pending);
-    return pending;
+    const isChunk = events.at(-1)?.kind === "artifact-update";
+    if (!this.#committing) this.#timer.start(isChunk);
+    else if (!isChunk) this.#timer.hurry();
+    this.#committing = true;
+    return step.answer.promise;
   }
 
   /** Resolves when the agent can continue; `undefined` if it need not wait. */
   room(): Promise<void> | undefined {
-    const { events, bytes } = this.#uncommitted;
-    if (events < MAX_UNCOMMITTED_EVENTS && bytes < MAX_UNCOMMITTED_BYTES) return undefined;
-    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+    if (!this.#steps.isFull) return undefined;
+    this.hurry();
+    return this.#steps.room();
   }
 
-  /**
-   * Starts to commit after everything that is ready to run has run, so that a
-   * burst becomes one step. A stream of one chunk per turn of the event loop is
-   * not delayed.
-   */
-  #schedule(): void {
-    if (this.#committing) return;
-    this.#committing = true;
-    queueMicrotask(() => process.nextTick(() => void this.#commitAll()));
+  /** Commits what is being gathered, because something waits for it. */
+  hurry(): void {
+    this.#timer.hurry();
   }
 
-  async #commitAll(): Promise<void> {
-    while ((this.#current = this.#queue.shift()) !== undefined) {
-      await this.#commitNext(this.#current);
+  /** Commits everything that was appended, in order. Called by the timer only. */
+  async commitAll(): Promise<void> {
+    let pending: PendingStep | undefined;
+    while ((pending = this.#steps.next()) !== undefined) {
+      const { answer } = pending;
+      try {
+        let committed = this.#orphaned(pending);
+        if (pending.unstored.length > 0) committed ??= await this.#storeFiles(pending);
+        if (committed === undefined) {
+          const { step, next } = this.#prepare(pending);
+          const sentAt = performance.now();
+          this.#timer.sent(sentAt);
+          try {
+            committed = await this.#backend.commit(step);
+          } catch (error) {
+            committed = await this.#commitAgain(step, pending.options, error);
+          }
+          if (committed.kind === "committed") this.#committed(pending, { step, next, sentAt });
+        }
+        if (committed.kind !== "committed") this.#resetStatus();
+        // Another writer has stored events, so this one does not know what is stored.
+        if (committed.kind === "stale") this.lost();
+        answer.resolve(committed);
+        if (committed.kind === "stale" || committed.kind === "unknown") this.#hooks.onStale(this);
+      } catch (error) {
+        this.#resetStatus();
+        answer.reject(error);
+      }
+      this.#steps.done(pending);
     }
     this.#committing = false;
   }
 
-  async #commitNext(pending: Pending): Promise<void> {
-    const { entries, bytes, answer } = pending;
-    try {
-      const committed = await this.#commit(pending);
-      if (committed.kind !== "committed") this.#resetStatus();
-      // Another writer has stored events, so this one does not know what is stored.
-      if (committed.kind === "stale") this.lost();
-      answer.resolve(committed);
-      if (committed.kind === "stale" || committed.kind === "unknown") this.#onStale();
-    } catch (error) {
-      this.#resetStatus();
-      answer.reject(error);
-      if (pending.running === true) this.#onUnsure();
-    }
-    this.#uncommitted.events -= entries.length;
-    this.#uncommitted.bytes -= bytes;
-    for (const resolve of this.#waitingForRoom.splice(0)) resolve();
+  /** The refusal of output whose task was not created, because its message is a duplicate or the storage failed. */
+  #orphaned({ options }: PendingStep): CommitResult | undefined {
+    if (this.#snapshot !== undefined || options.create !== undefined) return undefined;
+    return { kind: "unknown" };
   }
 
-  async #commit(pending: Pending): Promise<CommitResult> {
-    const { entries, bytes, options, status, wakeAt, running } = pending;
+  /**
+   * Stores large files before the step that names them, so that no event names a file that is not
+   * there. Resolves to a refusal if the storage is about to close.
+   */
+  async #storeFiles({
+    entries,
+    unstored,
+    options,
+  }: PendingStep): Promise<CommitResult | undefined> {
+    for (const place of unstored) {
+      const { event } = entries[place]!;
+      const store = (): Promise<AgentEvent> => this.#files!.store(this.taskId, event);
+      const stored = await (options.insist === true ? this.#insist(store) : this.#twice(store));
+      if (stored === undefined) return this.#refusal();
+      entries[place] = this.#serializer.entry(stored);
+    }
+  }
+
+  /** The step for the store, and the snapshot after it. */
+  #prepare(pending: PendingStep): Prepared {
+    const { entries, options, status, wakeAt, running } = pending;
+    const bytes = entries.reduce((sum, { json }) => sum + json.length, 0);
     let seq = this.head;
     const epoch = this.#backend.sharing === undefined ? undefined : options.epoch;
     for (const entry of entries) entry.at(++seq, epoch);
@@ -411,67 +401,78 @@ export class TaskWriter {
     // A reply is read from the log itself: a snapshot would show a task that clients never see.
     const snapshot =
       next.reply === undefined ? this.#snapshotPolicy.due(next.head, bytes, next.task) : undefined;
-    const step: CommitStep = {
+    // Fields are set one by one, because a spread of each would cost more than the rest.
+    const step: Mutable<CommitStep> = {
       taskId: this.taskId,
       epoch: options.epoch,
       after: { head: this.head, epoch: this.#storedEpoch },
       events: entries.map(({ json }) => json),
-      ...status,
+      state: status.state,
+      statusAt: status.statusAt,
       listed: options.listed ?? this.#listed,
-      ...(options.create && { create: options.create }),
-      ...(options.message && { message: options.message }),
-      ...(this.#perAgent && { perAgent: true }),
-      ...(snapshot && { snapshot }),
-      ...(wakeAt !== undefined && { wakeAt }),
-      ...(options.push && { push: options.push }),
-      ...(running !== undefined && { running }),
-      ...(options.mailbox && { mailbox: options.mailbox }),
     };
-    const startedAt = performance.now();
-    const committed = await (options.insist === true
-      ? this.#commitInsisting(step)
-      : this.#commitOnce(step));
-    if (committed.kind === "committed") {
-      this.#onStored();
-      this.#isConfirmed = true;
-      this.verified(startedAt);
-      const isNews =
-        step.listed !== this.#listed || next.task.status !== this.#snapshot?.task.status;
-      this.#listed = step.listed;
-      this.#storedEpoch = step.epoch;
-      if (running !== undefined) this.#isRunning = running === true;
-      if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
-      this.#publish(next, entries);
-      if (isNews && step.listed) this.#onStatus(next.task.status.state, next.head);
-      if (isTerminal(step.state)) this.#onEnded(step.state);
-    }
-    return committed;
+    if (options.create !== undefined) step.create = options.create;
+    if (options.message !== undefined) step.message = options.message;
+    if (this.#perAgent !== undefined) step.perAgent = this.#perAgent;
+    if (snapshot !== undefined) step.snapshot = snapshot;
+    if (wakeAt !== undefined) step.wakeAt = wakeAt;
+    if (options.push !== undefined) step.push = options.push;
+    if (running !== undefined) step.running = running;
+    if (options.mailbox !== undefined) step.mailbox = options.mailbox;
+    return { step, next };
   }
 
-  /** Rejects if the storage fails twice. The second attempt finds out whether the first one was stored nevertheless. */
-  async #commitOnce(step: CommitStep): Promise<CommitResult> {
-    try {
-      return await this.#backend.commit(step);
-    } catch (error) {
-      if (error instanceof InvalidStepError) throw error;
-    }
-    try {
-      return await this.#backend.commit(step);
-    } catch (error) {
-      if (isStorageFailure(error)) this.#onStorageError(error, false);
-      throw error;
-    }
+  /** Applies what is stored, and notifies readers. */
+  #committed({ entries, wakeAt, running }: PendingStep, { step, next, sentAt }: Stored): void {
+    this.#hooks.onStored(this);
+    this.#isConfirmed = true;
+    this.verified(sentAt);
+    const isNews = step.listed !== this.#listed || next.task.status !== this.#snapshot?.task.status;
+    this.#listed = step.listed;
+    this.#storedEpoch = step.epoch;
+    if (running !== undefined) this.#isRunning = running === true;
+    if (wakeAt !== undefined) this.#wakeAt = wakeAt ?? undefined;
+    this.#publish(next, entries);
+    if (isNews && step.listed) this.#hooks.onStatus(this, next.task.status.state, next.head);
+    if (isTerminal(step.state)) this.#hooks.onEnded(this, step.state);
   }
 
-  /** Retries until the storage works again. A step that was stored nevertheless is not written twice. */
-  async #commitInsisting(step: CommitStep): Promise<CommitResult> {
-    const committed = await keepTrying(() => this.#backend.commit(step), {
-      isOver: () => this.#isClosed,
-      onError: (error) => this.#onStorageError(error, true),
-    });
+  /**
+   * Repeats a step that failed. The output of a run is repeated until the storage works again, any
+   * other step once, which finds out whether the first attempt was stored nevertheless.
+   */
+  async #commitAgain(
+    step: CommitStep,
+    { insist }: AppendOptions,
+    error: unknown,
+  ): Promise<CommitResult> {
+    let first: Promise<never> | undefined = Promise.reject(error as Error);
+    const commit = (): Promise<CommitResult> => {
+      const result = first ?? this.#backend.commit(step);
+      first = undefined;
+      return result;
+    };
+    if (insist !== true) return this.#twice(commit);
+    const committed = await this.#insist(commit);
     // Another process has the task now: nothing waits for the storage here.
-    if (committed?.kind !== "committed") this.#onStored();
-    return committed ?? { kind: "stale", epoch: this.#epoch, head: this.head };
+    if (committed?.kind !== "committed") this.#hooks.onStored(this);
+    return committed ?? this.#refusal();
+  }
+
+  /** Retries until the storage works again. Resolves to `undefined` if it is about to close. */
+  #insist<T>(work: () => Promise<T>): Promise<T | undefined> {
+    return keepTrying(work, {
+      isOver: () => this.#isClosed,
+      onError: (error) => this.#hooks.onStorageError(this, error, true),
+    });
+  }
+
+  #twice<T>(work: () => Promise<T>): Promise<T> {
+    return tryTwice(work, (error) => this.#hooks.onStorageError(this, error, false));
+  }
+
+  #refusal(): CommitResult {
+    return { kind: "stale", epoch: this.#epoch, head: this.head };
   }
 
   /** Snapshot, tail and head change together, so that no reader sees one without the others. */
@@ -483,50 +484,11 @@ export class TaskWriter {
 
   /** Resets the status after a refusal, to the committed one and what is still pending. */
   #resetStatus(): void {
-    const last = this.#queue.findLast(({ wakeAt }) => wakeAt !== undefined);
-    this.#nextWake = last === undefined ? this.#wakeAt : (last.wakeAt ?? undefined);
+    const { wakeAt } = this.#steps;
+    this.#nextWake = wakeAt === undefined ? this.#wakeAt : (wakeAt ?? undefined);
     if (this.#snapshot === undefined) return;
     const { state, timestamp } = this.#snapshot.task.status;
     const statusAt = timestamp === undefined ? this.#status.statusAt : Date.parse(timestamp);
-    this.#status = this.#queue.at(-1)?.status ?? { state, statusAt };
-  }
-}
-
-/**
- * Output of the same run shares a step. A step that creates a task, accepts a message or handles
- * mailbox entries is one of its own.
- */
-function joins(earlier: AppendOptions, later: AppendOptions): boolean {
-  return (
-    earlier.insist === true &&
-    later.insist === true &&
-    earlier.epoch === later.epoch &&
-    earlier.listed === later.listed &&
-    later.mailbox === undefined
-  );
-}
-
-/** How long to wait before another attempt; doubles up to the longest. */
-const WAIT_MS = { first: 50, longest: 2000 };
-
-/**
- * Retries until the storage works again: for writes that must not be lost because
- * a disk was full for a moment. Resolves to `undefined` once `isOver` returns true, or if the
- * storage cannot work again.
- */
-export async function keepTrying<T>(
-  work: () => Promise<T>,
-  until: { readonly isOver: () => boolean; readonly onError: (error: unknown) => void },
-): Promise<T | undefined> {
-  for (let wait = WAIT_MS.first; ; wait = Math.min(2 * wait, WAIT_MS.longest)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (until.isOver()) return undefined;
-      until.onError(error);
-      if (isStorageFailure(error) && error.isPermanent) return undefined;
-      await sleep(wait);
-      if (until.isOver()) return undefined;
-    }
+    this.#status = this.#steps.status ?? { state, statusAt };
   }
 }

@@ -13,6 +13,7 @@ import { describeNeighbours } from "./backend-contract/neighbours.ts";
 import { describePruning } from "./backend-contract/pruning.ts";
 import { describePushes } from "./backend-contract/pushes.ts";
 import { describeRecords } from "./backend-contract/records.ts";
+import { describeRemoval } from "./backend-contract/removal.ts";
 import { describeWaking } from "./backend-contract/waking.ts";
 import { describeWatching } from "./backend-contract/watching.ts";
 
@@ -34,6 +35,7 @@ export function describeBackend(name: string, open: OpenBackend, options: AgentS
     describeWaking(open);
     describePushes(open);
     describePruning(open);
+    describeRemoval(open);
     describeContexts(open);
     describeCompaction(open);
     describeClosing(open);

@@ -313,6 +313,22 @@ export function answerApproval(
   };
 }
 
+/** The message, marked as the decision of a caller that decides for the owner of the task. */
+export function withDecider(message: Message, owner: string): Message {
+  const { metadata = {} } = message;
+  return {
+    ...message,
+    metadata: { ...metadata, [EXTENSIONS.approvals.uri]: { decidedBy: owner } },
+  };
+}
+
+/** The caller that decided for the owner of the task. Only the server can say so. */
+export function deciderOf({ metadata }: Message): string | undefined {
+  const mark = metadata?.[EXTENSIONS.approvals.uri];
+  const by = isObject(mark) ? mark["decidedBy"] : undefined;
+  return typeof by === "string" ? by : undefined;
+}
+
 function checkExtras({ option, feedback, arguments: edited }: ApprovalAnswer, field: string): void {
   if (feedback !== undefined && option !== "reject") {
     throw invalidParams(`${field}.feedback`, "goes with the option reject alone");

@@ -88,7 +88,7 @@ const ids = fc.oneof(fc.constantFrom(0, "", null), fc.integer(), fc.string());
 verifies(["R7"], "a response has the id of its request, of any type", () => {
   fc.assert(
     fc.property(ids, jsonValues, (id, value) => {
-      const result: unknown = JSON.parse(resultText(id, JSON.stringify(value)));
+      const result: unknown = JSON.parse(resultText(id, value));
       const error: unknown = JSON.parse(errorText(id, { code: -32603, message: "no" }));
 
       expect(result).toStrictEqual({ jsonrpc: "2.0", id, result: value });
@@ -98,10 +98,11 @@ verifies(["R7"], "a response has the id of its request, of any type", () => {
 });
 
 test("responses with the same result differ only in what precedes it", () => {
-  const result = '{"kind":"task"}';
+  const result = { kind: "task" };
+  const text = JSON.stringify(result);
 
-  expect(resultText(7, result)).toBe(`${resultPrefix(7)}${result}}`);
-  expect(resultText("a", result)).toBe(`${resultPrefix("a")}${result}}`);
+  expect(resultText(7, result)).toBe(`${resultPrefix(7)}${text}}`);
+  expect(resultText("a", result)).toBe(`${resultPrefix("a")}${text}}`);
 });
 
 verifies(["R7"], "an error keeps its data", () => {

@@ -54,9 +54,9 @@ export function resultPrefix(id: JsonRpcId): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
 }
 
-/** The response to a request whose result is JSON text already. */
-export function resultText(id: JsonRpcId, result: string): string {
-  return `${resultPrefix(id)}${result}}`;
+/** The response to a request that succeeded. Serialized at once, because a result may be large. */
+export function resultText(id: JsonRpcId, result: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, result });
 }
 
 /** The response to a request that failed. */

@@ -41,8 +41,12 @@ export class SseDecoder {
   #lines(fresh: string, events: SseEvent[]): number {
     let start = 0;
     const take = (end: number, next: number): void => {
-      this.#line(this.#rest + fresh.slice(start, end), events);
-      this.#rest = "";
+      if (this.#rest === "") this.#line(fresh, start, end, events);
+      else {
+        const line = this.#rest + fresh.slice(start, end);
+        this.#rest = "";
+        this.#line(line, 0, line.length, events);
+      }
       start = next;
     };
     if (fresh.includes("\r")) {
@@ -56,16 +60,17 @@ export class SseDecoder {
     return start;
   }
 
-  #line(line: string, events: SseEvent[]): void {
-    if (line === "") return this.#dispatch(events);
-    const colon = line.indexOf(":");
-    if (colon === 0) return;
-    const end = colon === -1 ? line.length : colon;
-    const value = line.slice(line[end + 1] === " " ? end + 2 : end + 1);
-    if (isName("data", line, end)) {
+  /** Reads the line from `start` to `end`. Only values are copied, because this runs for every event. */
+  #line(text: string, start: number, end: number, events: SseEvent[]): void {
+    if (start === end) return this.#dispatch(events);
+    const name = fieldName(text, start, end);
+    if (name === undefined) return;
+    const colon = start + name.length;
+    const value = text.slice(text[colon + 1] === " " ? colon + 2 : colon + 1, end);
+    if (name === "data") {
       this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
-    } else if (isName("event", line, end)) this.#event = value;
-    else if (isName("id", line, end) && !value.includes("\0")) this.#id = value;
+    } else if (name === "event") this.#event = value;
+    else if (!value.includes("\0")) this.#id = value;
   }
 
   #dispatch(events: SseEvent[]): void {
@@ -77,9 +82,17 @@ export class SseDecoder {
   }
 }
 
-/** Whether the field name of the line, which ends at `end`, is `name`. */
-function isName(name: string, line: string, end: number): boolean {
-  return end === name.length && line.startsWith(name);
+/** The field of a line, if it is one that is read. Comments and other fields are skipped. */
+function fieldName(text: string, start: number, end: number): "data" | "id" | "event" | undefined {
+  if (isName("data", text, start, end)) return "data";
+  if (isName("id", text, start, end)) return "id";
+  return isName("event", text, start, end) ? "event" : undefined;
+}
+
+/** Whether the line from `start` to `end` has this field: with a colon, or without one and a value. */
+function isName(name: string, text: string, start: number, end: number): boolean {
+  const colon = start + name.length;
+  return text.startsWith(name, start) && (colon === end || text[colon] === ":");
 }
 
 /**

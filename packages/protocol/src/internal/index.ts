@@ -9,4 +9,5 @@ export { type JsonObject, fieldIn, isObject, jsonOrText, snakeCase } from "./jso
 export { isLoopbackHost } from "./loopback.ts";
 export { oneLine, printable, printableJson, splitHidden } from "./printable.ts";
 export { parseRetryAfter } from "./abort.ts";
+export { type Member, ShortLivedMap, ShortLivedSet } from "./short-lived.ts";
 export { MAX_TIMER_MS, type TimerOptions, startTimer, timeoutSignal } from "./timer.ts";

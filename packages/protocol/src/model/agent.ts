@@ -7,7 +7,7 @@ import type { InternalEvent } from "./journal.ts";
 import type { OpenValues } from "./key-values.ts";
 import type { Message } from "./message.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Metadata } from "./part.ts";
+import type { FilePart, Metadata } from "./part.ts";
 import type { CardSecurity, SecurityRequirement } from "./security.ts";
 import type { A2AArtifact, Task } from "./task.ts";
 import type { CalledTasks } from "./task-calls.ts";
@@ -82,6 +82,11 @@ export interface Agent {
   tools?(): readonly AgentTool[];
   /** The commands that callers can list and run. Called for each request, because they may change. */
   commands?(): readonly AgentCommand[] | Promise<readonly AgentCommand[]>;
+  /**
+   * Erases for good what the agent itself keeps about an owner or a conversation, in addition to its
+   * tasks. May be called again for the same, if the process ended before everything was erased.
+   */
+  erase?(scope: ErasureScope): Promise<void>;
   /** Receives its environment before the first turn in a server. */
   prepare?(place: AgentEnvironment): void;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
@@ -150,12 +155,25 @@ export interface TracingOptions {
   readonly chunks?: boolean;
 }
 
+/** What is erased. None of its tasks runs any more. */
+export interface ErasureScope {
+  readonly owner: string;
+  /** Whether everything of the owner is erased. If not, only what belongs to these conversations. */
+  readonly isWholeOwner: boolean;
+  /** The conversations of the erased tasks. */
+  readonly contextIds: readonly string[];
+  /** The erased tasks. What other agents of this process did for them is erased, too. */
+  readonly taskIds: readonly string[];
+}
+
 /** An agent that runs in the process of another one. */
 export interface LocalAgent extends AsyncDisposable {
   /** Connects to it on behalf of a caller. Each caller sees only its own tasks. */
   connect(caller: Caller): Connection;
   /** Its tasks, for the call trees of the agent that runs it. */
   readonly tasks: CalledTasks;
+  /** Erases its tasks for the given ones of the agent that runs it, or all of an owner. */
+  erase(scope: ErasureScope): Promise<void>;
 }
 
 /** One run of an agent on a task. */
@@ -173,6 +191,12 @@ export interface Turn {
    * Undefined if there is none.
    */
   readonly findArtifact?: (artifactId: string) => A2AArtifact | undefined;
+  /**
+   * Reads the content of file parts. The message of the turn has the bytes of its files, except those
+   * of files that are larger than the server shows to clients; messages of the conversation and
+   * artifacts have only references to large files. Absent outside of an engine.
+   */
+  readonly files?: TurnFiles;
   /** 1 for the first attempt, incremented each time the turn is started again. */
   readonly attempt: number;
   readonly caller: Caller;
@@ -201,11 +225,23 @@ export interface Turn {
    * `internal:ask` says `isWatched`, it is started again when its server starts.
    */
   readonly park: (until?: Date, recall?: AbortSignal) => Promise<Message | undefined>;
+  /**
+   * When the last `park` of this run ended, as recorded in the log. Use it instead of `now` to decide
+   * whether something had expired: a later attempt finds the same time in its journal.
+   */
+  readonly resumedAt?: Date;
   /** Resolves when everything yielded so far is committed. */
   readonly durable: () => Promise<void>;
   readonly now: () => Date;
   /** Returns an id that a later attempt at the same turn gets again, so that a replay can be exact. */
   readonly id: () => string;
+}
+
+/** Reads the content of file parts. Both functions reject a part that only has a `uri`. */
+export interface TurnFiles {
+  bytes(part: FilePart): Promise<Uint8Array>;
+  /** The content piece by piece, for files that do not fit into memory. */
+  stream(part: FilePart): AsyncIterable<Uint8Array>;
 }
 
 /** The authenticated caller of a request. */
@@ -307,6 +343,8 @@ export interface AgentInfo {
   readonly takesMessages: boolean;
   /** Start an interrupted run over after a crash instead of failing the task as interrupted. */
   readonly restart: boolean;
+  /** `false`: a run has no effects except in its events, so it may begin before its task is stored. It may have some if absent. */
+  readonly sideEffects?: false;
   /** Its tasks need what is on the disk of one machine, so only processes there work on them. */
   readonly local?: boolean;
   /** Time limit for a whole task, in milliseconds. No limit if absent. */

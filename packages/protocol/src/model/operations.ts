@@ -122,6 +122,7 @@ export type ProtocolVersion = "0.3" | "1.0";
  * (1.0 §3.6). Returns `undefined` if none was sent.
  */
 export function parseVersion(value: string | null | undefined): ProtocolVersion | undefined {
+  if (value === "1.0" || value === "0.3") return value;
   const asked = value?.split(",")[0]?.trim();
   if (asked === undefined || asked === "") return undefined;
   const [, major, minor] = /^(\d+)\.(\d+)(?:\.\d+)?$/.exec(asked) ?? [];

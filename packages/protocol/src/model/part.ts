@@ -19,12 +19,24 @@ export interface FilePart {
   readonly metadata?: Metadata;
 }
 
-/** Exactly one of `bytes` (base64) and `uri` is set. */
+/** Exactly one of `bytes` (base64), `uri` and `stored` is set. */
 export interface FileContent {
   readonly name?: string;
   readonly mimeType?: string;
   readonly bytes?: string;
   readonly uri?: string;
+  /** Where the server keeps the content of a large file. Only agents see it; clients get bytes or a URI. */
+  readonly stored?: StoredFile;
+}
+
+/** The content of a file that is kept next to the log of a task. */
+export interface StoredFile {
+  /** The task that it belongs to. It is deleted with that task. */
+  readonly taskId: string;
+  /** The SHA-256 of the content, in hexadecimal digits. */
+  readonly digest: string;
+  /** In bytes. */
+  readonly size: number;
 }
 
 /** Structured data. 0.3 allows objects only; 1.0 allows any JSON value. */

@@ -344,6 +344,21 @@ test("an artifact update of another implementation is read as one of ours", () =
   ).toStrictEqual(update);
 });
 
+test.each([
+  ["0.3", { kind: "text", text: "hello" }],
+  ["1.0", { text: "hello" }],
+] as const)("the parts of a chunk are checked in %s", (version, part) => {
+  const decode = (changes: object) => {
+    const artifact = { artifactId: "a1", parts: [{ ...part, ...changes }] };
+    const chunk = { ...aChunk("hello"), artifact };
+    return CODECS[version].decodeEvent(version === "0.3" ? chunk : { artifactUpdate: chunk });
+  };
+
+  expect(() => decode({ text: 5 })).toThrow("text");
+  expect(() => decode({ metadata: "none" })).toThrow("metadata");
+  expect(decode({ unknown: 1 })).toStrictEqual(aChunk("hello"));
+});
+
 test("0.3 data is unchanged after a bridge to 1.0 and back", () => {
   fc.assert(
     fc.property(modelOf("0.3").task, (task) => {

@@ -1,9 +1,12 @@
 import {
   type AgentKey,
   type Backend,
+  type FileOptions,
   type Logger,
+  MEMORY_RETENTION,
   type RetentionOptions,
   agentKey,
+  closeAgentsAndBackend,
   startLocalAgent,
 } from "@convoke/engine";
 import type { Agent, LocalAgent, Metrics, TracingOptions } from "@convoke/protocol";
@@ -25,6 +28,9 @@ export { registerAgent } from "./registered-agents.ts";
 
 /** The options about a database. */
 type DatabaseOption = "database" | "hostId" | "migrate" | "nats";
+
+/** The options that sub-agents have in common with the agent that runs them. */
+type SharedOption = "logger" | "metrics" | "tracing" | "files" | "retention";
 
 /** Where the tasks of an agent are stored. */
 export interface DataOptions {
@@ -69,6 +75,13 @@ export interface AgentDataOptions extends DataOptions {
   readonly metrics?: Metrics | undefined;
   /** What spans of its sub-agents contain. */
   readonly tracing?: TracingOptions | undefined;
+  /**
+   * Where the large files of the agent are kept. Those of its sub-agents are next to their tasks, or
+   * if the storage has no place for them, as a database, in a store of their own below this one.
+   */
+  readonly files?: FileOptions | undefined;
+  /** When ended tasks of its sub-agents are removed. Default: as in a server that does not set it. */
+  readonly retention?: Partial<RetentionOptions> | undefined;
   /** Details about this process, for the error of a second one that opens the same folder. */
   readonly holder?: { readonly port?: number };
   /**
@@ -178,27 +191,28 @@ function logFatal(logger: Logger): (error: Error) => void {
 /** Gives an agent its environment. */
 async function prepareAgent(
   agent: Agent,
-  facts: Pick<AgentDataOptions, "logger" | "metrics" | "tracing" | DatabaseOption> & {
+  facts: Pick<AgentDataOptions, SharedOption | DatabaseOption> & {
     readonly id: string;
     readonly backend: Backend;
     readonly folder: string | undefined;
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
-  const { id, folder, database, hostId, migrate, nats, logger, metrics, tracing, onFatal } = facts;
+  const { id, folder, database, hostId, migrate, nats, onFatal } = facts;
+  const { logger, metrics, tracing, files, retention } = facts;
   const { sharing } = facts.backend;
   const place = {
     data: folder ?? "memory",
     ...(database !== undefined && { database, hostId, migrate, nats }),
   };
+  const shared = { onFatal, logger, metrics, tracing, files, retention };
   agent.prepare?.({
     id: `${id}/${database === undefined ? await instanceId(folder) : databaseId(database)}`,
     logger,
     ...(metrics && { metrics }),
     ...(folder !== undefined && { folder }),
     ...(sharing && { values: (collection: string) => sharing.values(`${id}/${collection}`) }),
-    runBeside: (name, other) =>
-      runBeside(name, other, { ...place, onFatal, logger, metrics, tracing }),
+    runBeside: (name, other) => runBeside(name, other, { ...place, ...shared }),
   });
 }
 
@@ -260,6 +274,20 @@ function databaseId(url: string): string {
 async function besideIn(database: string, name: string): Promise<string> {
   const { subAgentUrl } = await import("@convoke/backends/postgres");
   return subAgentUrl(database, name);
+}
+
+/**
+ * The files of a sub-agent. Those in a database have the name of its schema: two agents may have
+ * sub-agents with the same schema, and each must find the files of all tasks in it.
+ */
+async function filesBeside(
+  { store, ...rest }: FileOptions,
+  { blobs }: Backend,
+  database: string | undefined,
+): Promise<FileOptions> {
+  if (store === undefined || blobs !== undefined || database === undefined) return rest;
+  const { schemaOf } = await import("@convoke/backends/postgres");
+  return { ...rest, store: store.below(schemaOf(database)) };
 }
 
 async function openMemory(): Promise<Backend> {
@@ -325,12 +353,16 @@ async function runBeside(
   const storage = { data: own, ...inDatabase, source };
   const { backend, key } = await openAgentData(agent, { ...rest, ...storage });
   const { logger, metrics, tracing } = rest;
-  const retention = retentionFor(database === undefined ? own : undefined);
-  return startLocalAgent({ agent, backend, key, logger, metrics, tracing, retention });
+  const retention = retentionFor(database === undefined ? own : undefined, rest.retention);
+  try {
+    const files = await filesBeside(rest.files ?? {}, backend, storage.database);
+    const options = { logger, metrics, tracing, retention, files };
+    return await startLocalAgent({ agent, backend, key, ...options });
+  } catch (error) {
+    await closeAgentsAndBackend({ agents: [agent], backend, logger });
+    throw error;
+  }
 }
-
-/** Fewer tasks than on disk: memory is scarcer, and lost at the next restart anyway. */
-const MEMORY_RETENTION = { maxTasks: 1000, perCycle: 100 };
 
 /** The retention of finished tasks in that storage. The options override the defaults. */
 export function retentionFor(

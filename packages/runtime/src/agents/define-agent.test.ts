@@ -81,6 +81,16 @@ test.each([
   expect(() => defineAgent(aDefinition(typo))).toThrow(problem);
 });
 
+test("sideEffects is for functions: a model costs money", () => {
+  const pure = { sideEffects: false };
+
+  expect(defineAgent(aDefinition(pure)).info).toMatchObject(pure);
+  expect(defineAgent(aDefinition({ sideEffects: true })).info).not.toHaveProperty("sideEffects");
+  expect(() => defineAgent(aDefinition({ ...pure, run: undefined, model: "demo" }))).toThrow(
+    "sideEffects is for agents with a run function: leave it out",
+  );
+});
+
 test("an extension that could not be declared is rejected immediately", () => {
   const extensions = [{ uri: "formality" }];
 

@@ -13,6 +13,14 @@ import { modelAgent } from "../loop/model-agent.ts";
 export interface AgentDefinition extends AgentFacts {
   /** Works on a message: yields chunks of the answer, or returns it whole. */
   run(turn: FunctionTurn): RunResult;
+  /**
+   * Whether the function has effects outside of its steps: it changes or sends something, or costs
+   * money. Default true: it starts once its task is stored, so that no message starts it twice. With
+   * `false` it starts at once, and if it then ends or asks without waiting for anything else, its task
+   * is stored once instead of twice. A message that is sent again may start it again; all callers get
+   * the answer that was stored first.
+   */
+  readonly sideEffects?: boolean;
   readonly model?: undefined;
 }
 
@@ -42,6 +50,7 @@ const OPTIONS: OptionNames<AgentDefinition | ModelAgentDefinition> = {
   keepStreamOnInterrupt: true,
   takesMessages: true,
   restart: true,
+  sideEffects: true,
   local: true,
   timeoutMs: true,
   inputTimeout: true,
@@ -78,7 +87,12 @@ export function defineAgent(given: AgentDefinition | ModelAgentDefinition): Agen
   if (definition.model !== undefined && definition.run !== undefined) {
     throw new TypeError("defineAgent takes either a run function or a model, not both");
   }
-  if (definition.model !== undefined) return modelAgent(info, definition, id);
+  if (definition.model !== undefined) {
+    if ("sideEffects" in definition) {
+      throw new TypeError("sideEffects is for agents with a run function: leave it out");
+    }
+    return modelAgent(info, definition, id);
+  }
   if (typeof definition.run !== "function") throw missing("a run function or a model");
   const { mcpServers, subAgents } = definition as Pick<
     Partial<ModelAgentDefinition>,
@@ -95,7 +109,7 @@ export function defineAgent(given: AgentDefinition | ModelAgentDefinition): Agen
   const timeouts = { inputTimeoutMs: info.inputTimeout?.ms };
   return {
     ...id,
-    info,
+    info: definition.sideEffects === false ? { ...info, sideEffects: false } : info,
     run: (turn) => new FunctionRun(turn, (own) => definition.run(own), timeouts),
     beforeAccept: (task) => (waitsForSchema(task) ? loadValidator() : undefined),
     accept: (task, message, at) => acceptFunctionAnswer(task, message, { now: at }),

@@ -1,6 +1,7 @@
 import {
   type Engine,
   type Logger,
+  MEMORY_RETENTION,
   type RunningEngine,
   acceptMessage,
   cancelTaskOperation,
@@ -28,9 +29,6 @@ const CALLER: Caller = { owner: "local" };
 
 /** Code that holds a loop reads data, so approvals come as data. */
 const EXTENSIONS_IN_USE: ReadonlySet<string> = new Set([EXTENSIONS.approvals.uri]);
-
-/** Beyond this number, ended tasks in memory make room for new ones. */
-const RETENTION_IN_MEMORY = { maxTasks: 1000, perCycle: 100 };
 
 /** The engine's own bookkeeping. Every other event of a log is shown. */
 const HIDDEN: ReadonlySet<string> = new Set([
@@ -68,7 +66,7 @@ export class LoopEngine {
       logger: LOGGER,
       push: false,
       resumeOnStart: false,
-      ...(isInMemory && { retention: RETENTION_IN_MEMORY }),
+      ...(isInMemory && { retention: MEMORY_RETENTION }),
     });
     return new LoopEngine(running);
   }
@@ -110,11 +108,14 @@ export class LoopEngine {
     let isOver = false;
     try {
       await resumePausedTask(this.#engine, taskId, CALLER);
-      for await (const event of this.#read({ taskId, after }, signal)) {
-        // Left before the event is handed over: what it sets off, such as an answer, must not be paused.
-        isOver = closesAtFinal(event);
-        if (isOver) leave();
-        take(event);
+      for await (const entries of await this.#read({ taskId, after }, signal)) {
+        for (const { event } of entries) {
+          if (HIDDEN.has(event.kind)) continue;
+          // Left before the event is handed over: what it sets off, such as an answer, must not be paused.
+          isOver = closesAtFinal(event);
+          if (isOver) leave();
+          take(event);
+        }
       }
     } catch (error) {
       if (!this.#engine.closing.aborted) throw error;
@@ -147,7 +148,10 @@ export class LoopEngine {
     return this.#running.close();
   }
 
-  async *#read({ taskId, after }: TurnPosition, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  async #read(
+    { taskId, after }: TurnPosition,
+    signal: AbortSignal,
+  ): Promise<ReturnType<typeof followLog>> {
     const engine = this.#engine;
     const { task, head } = await this.find(taskId);
     const source = {
@@ -160,9 +164,7 @@ export class LoopEngine {
       closesAfter: closesAtFinal,
       ...(isTerminal(task.status.state) && { end: head }),
     };
-    for await (const entries of followLog(source, signal)) {
-      for (const { event } of entries) if (!HIDDEN.has(event.kind)) yield event;
-    }
+    return followLog(source, signal);
   }
 
   /** Counts a reader. Returns how to leave, which gives the number of readers that are left, once. */

@@ -3,6 +3,7 @@ import {
   EXTENSIONS,
   type Message,
   type Task,
+  textOfParts,
   textPart,
   userMessage,
 } from "@convoke/protocol";
@@ -162,6 +163,24 @@ function waitingFor(open: readonly OpenRequest[], extensions = ACTIVE): Task {
   const message = questionMessage(open, { messageId: "q1", extensions });
   return { kind: "task", id: "t1", contextId: "x1", status: { state: "input-required", message } };
 }
+
+test.each([
+  [["once", "reject"], true],
+  [["once", "reject"], false],
+  [["conversation", "reject"], true],
+] as const)(
+  "a question with the options %j offers to approve it in words exactly if they do, with words accepted: %s",
+  (options, acceptPlainText) => {
+    const request = approvalRequest({ ...approval, options });
+    const facts = { messageId: "q1", extensions: new Set<string>(), acceptPlainText };
+
+    const text = textOfParts(questionMessage([request], facts).parts);
+    const answer = checkAnswer([request], said("approve"), { now: NOW, acceptPlainText });
+
+    expect(text.includes('"approve"')).toBe(answer.kind === "answers");
+    expect(text).toContain('"reject"');
+  },
+);
 
 describe("what a task waits for", () => {
   const task = waitingFor([decision, name, secret, signIn]);

@@ -15,14 +15,18 @@ interface QuestionFacts {
   readonly problem?: string | undefined;
   /** The extensions that the caller has activated. */
   readonly extensions: ReadonlySet<string>;
+  /** As in `AnswerFacts`. Default: if the caller has not activated the extension. */
+  readonly acceptPlainText?: boolean | undefined;
 }
 
 /** Creates the message that asks for all open requests: text for people, and data for programs. */
 export function questionMessage(open: readonly OpenRequest[], facts: QuestionFacts): Message {
   const { messageId, problem, extensions } = facts;
   const isPlain = readsWordsOnly(extensions);
+  const { acceptPlainText = isPlain } = facts;
   const before = problem === undefined ? [] : [`${problem}\n`];
-  const text = [...before, ...questionLines(open), ...(isPlain ? howToAnswer(open) : [])];
+  const after = isPlain ? howToAnswer(open, acceptPlainText) : [];
+  const text = [...before, ...questionLines(open), ...after];
   const asked = open.flatMap((request) => (request.kind === "approval" ? [request.approval] : []));
   const others = open.flatMap(inputPart);
   return withApprovals(agentMessage(messageId, [textPart(text.join("\n")), ...others]), {
@@ -73,12 +77,21 @@ function questionText(request: OpenRequest): string {
   return options === undefined ? prompt : `${prompt} (${options.join(" / ")})`;
 }
 
-/** Instructions for callers that only support text. */
-function howToAnswer(open: readonly OpenRequest[]): readonly string[] {
-  if (!open.some(({ kind }) => kind === "approval")) return [];
-  return open.length === 1
-    ? ['Answer "approve", or "reject" and why. Anything else is a new message, and it is not run.']
-    : ["Words give all of these up. Each is answered by its id, as this agent's approvals say."];
+/** Instructions for callers that only support text: what `checkAnswer` accepts from them. */
+function howToAnswer(open: readonly OpenRequest[], acceptPlainText: boolean): readonly string[] {
+  const request = open.find(({ kind }) => kind === "approval");
+  if (request?.kind !== "approval") return [];
+  if (open.length > 1) {
+    return [
+      "Words give all of these up. Each is answered by its id, as this agent's approvals say.",
+    ];
+  }
+  const rejecting = acceptPlainText ? '"reject" and why' : '"reject"';
+  const canApprove = acceptPlainText && request.approval.options.includes("once");
+  const how = canApprove
+    ? `Answer "approve", or ${rejecting}.`
+    : `Words cannot approve it: it is approved by its id, as this agent's approvals say. Answer ${rejecting} to reject it.`;
+  return [`${how} Anything else is a new message, and it is not run.`];
 }
 
 function inputPart(request: OpenRequest): readonly A2APart[] {

@@ -9,10 +9,10 @@ const HIDDEN = "[hidden]";
  * if a tool repeats one, it is masked before anything is written.
  */
 export class Secrets {
-  readonly #values = new Set<string>();
+  #values: Set<string> | undefined;
 
   add(value: string): void {
-    if (value.length >= MIN_LENGTH) this.#values.add(value);
+    if (value.length >= MIN_LENGTH) (this.#values ??= new Set()).add(value);
   }
 
   /** Adds all texts in a value, whatever its form. */
@@ -25,7 +25,7 @@ export class Secrets {
 
   /** An error that can be logged: itself, unless it contains a secret anywhere, also in its cause. */
   hideError(error: unknown): unknown {
-    if (this.#values.size === 0) return error;
+    if (this.#values === undefined) return error;
     const details = inspect(error, { depth: 5 });
     if (this.hide(details) === details) return error;
     return new Error(this.hide(error instanceof Error ? error.message : String(error)));
@@ -33,7 +33,7 @@ export class Secrets {
 
   /** Returns the value with all secrets masked, or the value itself if it contains none. */
   hide<T>(value: T): T {
-    if (this.#values.size === 0 || value === undefined) return value;
+    if (this.#values === undefined || value === undefined) return value;
     const json = JSON.stringify(value);
     let hidden = json;
     for (const secret of this.#values) {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { packageVersion } from "@convoke/engine/version";
 import type { A2AAgentCard } from "@convoke/client/compat";
 import { type AgentInfo, type AgentTool, readA2AEnvironment } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
@@ -143,10 +143,4 @@ function ownUrl(env: NodeJS.ProcessEnv): string {
   if (publicUrl && URL.canParse(publicUrl)) return publicUrl;
   const name = host.includes(":") ? `[${host}]` : host || "127.0.0.1";
   return `http://${name}:${/^\d+$/.test(port) ? port : "3000"}`;
-}
-
-/** Works from `src` and from `dist`, which have the same depth. */
-function packageVersion(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
 }

@@ -37,8 +37,8 @@ export interface CallDecision {
  */
 export type Approve = (call: CallToApprove) => Promise<CallDecision>;
 
-/** Creates the `approve` of a turn. */
-export function createApprove(waits: Waits, turn: Pick<Turn, "extensions" | "now">): Approve {
+/** Creates the `approve` of a turn. @param waits called when something is asked */
+export function createApprove(waits: () => Waits, turn: Pick<Turn, "extensions" | "now">): Approve {
   const decisionOn = (call: CallToApprove): Promise<CallDecision> => {
     const { extensions, now } = turn;
     const approvalFor = (id: string): Approval => toApproval(call, id, now());
@@ -48,7 +48,7 @@ export function createApprove(waits: Waits, turn: Pick<Turn, "extensions" | "now
       toMessage: (requestId: string, facts: { messageId: string; problem?: string | undefined }) =>
         questionMessage([approvalRequest(approvalFor(requestId))], { ...facts, extensions }),
     } as const;
-    return waits.forCaller(question, async (message, requestId) => {
+    return waits().forCaller(question, async (message, requestId) => {
       const open = [approvalRequest(approvalFor(requestId))];
       const acceptPlainText = readsWordsOnly(extensions);
       const answer = checkAnswer(open, message, { now: now(), acceptPlainText });

@@ -73,11 +73,11 @@ export interface Ask {
   ) => Promise<Message>;
 }
 
-/** Creates the `ask` of a turn. */
-export function createAsk(waits: Waits): Ask {
+/** Creates the `ask` of a turn. @param waits called when something is asked */
+export function createAsk(waits: () => Waits): Ask {
   const answerTo = async (asked: AskedQuestion): Promise<unknown> => {
     try {
-      return await waits.forCaller(asked, asked.read);
+      return await waits().forCaller(asked, asked.read);
     } catch (error) {
       const isOwn = asked.timeoutMs !== undefined || asked.choices !== undefined;
       if (error instanceof NoAnswerError && !isOwn && asked.check === undefined) return "";
@@ -85,7 +85,7 @@ export function createAsk(waits: Waits): Ask {
     }
   };
   const messageFor = (asked: AskedQuestion): Promise<Message> =>
-    waits.forCaller(asked, async (answer, requestId) => {
+    waits().forCaller(asked, async (answer, requestId) => {
       const read = await asked.read(answer, requestId);
       return read.ok ? { ok: true, value: answer } : read;
     });

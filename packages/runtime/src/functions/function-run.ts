@@ -38,7 +38,9 @@ const MAX_BATCH = 64;
 export class FunctionRun implements AsyncIterableIterator<Batch> {
   readonly #events: AnswerEvents;
   readonly #secrets = new Secrets();
-  readonly #start: () => AsyncGenerator<Yielded, Yielded | void, unknown>;
+  readonly #turn: Turn;
+  readonly #run: (turn: FunctionTurn) => RunResult;
+  readonly #inputTimeoutMs: number | undefined;
   #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
   #emitted: AgentEvent[] = [];
   #untold: (() => void)[] = [];
@@ -56,13 +58,9 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     { inputTimeoutMs }: { readonly inputTimeoutMs?: number | undefined } = {},
   ) {
     this.#events = new AnswerEvents(turn);
-    const hooks: RunHooks = {
-      say: (events) => this.#say(turn, events),
-      giveUp: (error) => this.#giveUp(error),
-      inputTimeoutMs,
-      secrets: this.#secrets,
-    };
-    this.#start = () => asGenerator(() => run(createFunctionTurn(turn, hooks)));
+    this.#turn = turn;
+    this.#run = run;
+    this.#inputTimeoutMs = inputTimeoutMs;
   }
 
   [Symbol.asyncIterator](): this {
@@ -78,10 +76,20 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     if (this.#taker !== undefined && !this.#isPulling) {
       this.#isPulling = true;
       // The function starts with the first read.
-      this.#source ??= this.#start();
+      this.#source ??= asGenerator(() => this.#run(this.#createTurn()));
       this.#source.next().then(this.#onYield, this.#onThrow);
     }
     return taker.promise;
+  }
+
+  #createTurn(): FunctionTurn {
+    const hooks: RunHooks = {
+      say: (events) => this.#say(events),
+      giveUp: (error) => this.#giveUp(error),
+      inputTimeoutMs: this.#inputTimeoutMs,
+      secrets: this.#secrets,
+    };
+    return createFunctionTurn(this.#turn, hooks);
   }
 
   /**
@@ -101,13 +109,13 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   }
 
   /** Emits events outside the generator. Resolves when they are durable. */
-  async #say(turn: Turn, events: readonly AgentEvent[]): Promise<void> {
+  async #say(events: readonly AgentEvent[]): Promise<void> {
     if (this.#isDone) throw new Error("the run is over");
     this.#emitted.push(...events);
     const taken = new Promise<void>((resolve) => this.#untold.push(resolve));
     this.#hand();
     await taken;
-    await turn.durable();
+    await this.#turn.durable();
   }
 
   /** Ends the run with the error. The function waits for ever, and its outputs no longer count. */

@@ -49,18 +49,27 @@ export interface AuthRequiredOptions {
 
 /** Adds the helpers for function agents to a turn. */
 export function createFunctionTurn(turn: Turn, hooks: RunHooks): FunctionTurn {
-  const journal = new Journal(turn.journal);
-  const steps = new Steps(turn, journal, hooks);
-  const waits = new Waits(turn, journal, hooks);
-  const step: Step = (name, body, options) => guarded("step", steps.run(name, body, options));
+  // Created on first use: many functions only answer.
+  let tools: { readonly steps: Steps; readonly waits: Waits } | undefined;
+  const use = (): { readonly steps: Steps; readonly waits: Waits } => {
+    if (tools !== undefined) return tools;
+    const journal = new Journal(turn.journal);
+    tools = {
+      steps: new Steps(turn, journal, hooks),
+      waits: new Waits(turn, journal, hooks),
+    };
+    return tools;
+  };
+  const waits = (): Waits => use().waits;
+  const step: Step = (name, body, options) => guarded("step", use().steps.run(name, body, options));
   return {
     ...turn,
     text: textOfParts(turn.message.parts),
     step,
     ask: createAsk(waits),
     approve: createApprove(waits, turn),
-    authRequired: (text, options) => guarded("authRequired", signedIn(waits, text, options)),
-    sleep: (ms) => guarded("sleep", waits.forTime(ms)),
+    authRequired: (text, options) => guarded("authRequired", signedIn(waits(), text, options)),
+    sleep: (ms) => guarded("sleep", waits().forTime(ms)),
     status,
     artifact,
     reply,

@@ -160,7 +160,7 @@ export class Waits {
 
   async #answerTo(note: InternalEvent): Promise<EndedWait> {
     const message = await this.#turn.park();
-    return { note, message, endedAt: this.#turn.now() };
+    return { note, message, endedAt: this.#turn.resumedAt ?? this.#turn.now() };
   }
 
   async #read<T>(

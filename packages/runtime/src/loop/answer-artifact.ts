@@ -51,7 +51,7 @@ export class AnswerArtifact implements AnswerTarget {
     const piece = this.#current === "" && this.#kept !== "" ? BETWEEN + text : text;
     this.#current += piece;
     if (this.#hasBroken) this.#reopen();
-    else this.#say({ artifactId: this.artifactId, parts: [textPart(piece)] }, this.#isOpen);
+    else this.#say(piece, this.#isOpen);
     this.#isOpen = true;
   }
 
@@ -74,22 +74,22 @@ export class AnswerArtifact implements AnswerTarget {
   close(): void {
     if (!this.#isOpen && !this.#hasBroken) return;
     const text = this.#hasBroken ? this.#kept : "";
-    const artifact = { artifactId: this.artifactId, parts: [textPart(text)] };
-    this.#say(artifact, !this.#hasBroken, { lastChunk: true });
+    this.#scope.say({ ...this.#chunk(text, !this.#hasBroken), lastChunk: true });
   }
 
   #reopen(): void {
     this.#hasBroken = false;
     const text = this.#kept + this.#current;
-    this.#say({ artifactId: this.artifactId, parts: [textPart(text)] }, false);
+    this.#say(text, false);
   }
 
-  #say(
-    artifact: ArtifactUpdateEvent["artifact"],
-    append: boolean,
-    flags: Pick<ArtifactUpdateEvent, "lastChunk"> = {},
-  ): void {
+  #say(text: string, append: boolean): void {
+    this.#scope.say(this.#chunk(text, append));
+  }
+
+  #chunk(text: string, append: boolean): ArtifactUpdateEvent {
     const { id: taskId, contextId } = this.#scope.turn.task;
-    this.#scope.say({ kind: "artifact-update", taskId, contextId, artifact, append, ...flags });
+    const artifact = { artifactId: this.artifactId, parts: [textPart(text)] };
+    return { kind: "artifact-update", taskId, contextId, artifact, append };
   }
 }

@@ -93,7 +93,10 @@ export class CallRun {
    * Applies the caller's decision on the approval. Returns what is wrong with edited arguments, if
    * anything.
    */
-  async decide(answer: ApprovalAnswer, at: Date, place: number): Promise<string | undefined> {
+  async decide(
+    answer: ApprovalAnswer,
+    { by, at, place }: { readonly by: string; readonly at: Date; readonly place: number },
+  ): Promise<string | undefined> {
     const approval = this.#approval;
     if (approval?.id !== answer.approvalId) {
       this.relay(answer, place);
@@ -108,13 +111,13 @@ export class CallRun {
     const decision: ApprovalDecision = {
       outcome: option === "reject" ? "rejected" : "approved",
       option,
-      decidedBy: this.#around.scope.turn.caller.owner,
+      decidedBy: by,
       decidedAt: at.toISOString(),
       ...(feedback !== undefined && { feedback }),
     };
     this.#decided(approval, decision, edited);
     if (option === "conversation" || option === "always") {
-      await this.#around.approvals.grant(approval, option, at);
+      await this.#around.approvals.grant(approval, option, { by, at });
     }
     await this.#heedDecision();
     return undefined;

@@ -76,6 +76,7 @@ export function modelAgent(
     },
     prepareStandalone: prepare,
     abandon: (_task, journal) => subAgents?.abandon(journal),
+    erase: async (scope) => subAgents?.erase(scope),
     grants: settings.approvals.grants.of(info.name),
     called: (agent) => subAgents?.find(agent ?? "")?.tasks,
     [Symbol.asyncDispose]: async () => {

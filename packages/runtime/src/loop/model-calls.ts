@@ -1,12 +1,15 @@
-import { type A2APart } from "@convoke/protocol";
+import type { A2APart, FileContent, TurnFiles } from "@convoke/protocol";
 import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 import { setTimeout as sleep } from "node:timers/promises";
+import { AnswerStream } from "../model/answer-stream.ts";
 import { ModelError } from "../model/model-error.ts";
 import type {
   AssistantContent,
   Model,
+  ModelEvent,
   ModelRequest,
   ModelUsage,
+  ToolResultEntry,
   TranscriptEntry,
 } from "../model/model.ts";
 import { stoppable } from "../tools/stoppable.ts";
@@ -216,7 +219,7 @@ export class ModelCalls {
     const instructions = this.#instructions();
     const request: ModelRequest = {
       ...(instructions !== undefined && { instructions }),
-      transcript,
+      transcript: await withStoredFiles(transcript, turn.files),
       tools: this.#tools.box.offer(),
       ...(output && { output: output.schema }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
@@ -233,25 +236,7 @@ export class ModelCalls {
     request: ModelRequest,
     collector: AnswerCollector,
   ): Promise<ModelAnswer> {
-    const { signal, settings, turn } = this.#scope;
-    const { modelEvent } = settings.hooks;
-    let thought = "";
-    for await (const event of stoppable(model.stream(request, signal), signal)) {
-      collector.add(event);
-      if (event.kind === "reasoning") thought += event.text;
-      else if (thought !== "") {
-        this.#scope.note({ kind: "internal:thought", iteration, text: thought });
-        thought = "";
-      }
-      if (modelEvent !== undefined) {
-        const given = callHookNow("modelEvent", () => modelEvent(event, turn));
-        for (const one of given === undefined ? [] : [given].flat()) this.#scope.say(one);
-      }
-      if (event.kind !== "text") continue;
-      this.#artifact.add(event.text);
-      const room = this.#scope.room();
-      if (room !== undefined) await room;
-    }
+    await this.#read(iteration, model.stream(request, this.#scope.signal), collector);
     if (collector.end === undefined) {
       throw new ModelError("unreachable", "the answer of the model broke off");
     }
@@ -273,6 +258,36 @@ export class ModelCalls {
     this.#scope.note({ kind: "internal:llm-result", iteration, ...answer, ...measured });
     this.#measure(usage, model);
     return answer;
+  }
+
+  /** Reads an answer to its end. What arrives together is emitted together. */
+  async #read(
+    iteration: number,
+    events: AsyncIterable<ModelEvent>,
+    collector: AnswerCollector,
+  ): Promise<void> {
+    const { signal, settings, turn } = this.#scope;
+    const { modelEvent } = settings.hooks;
+    const arriving: AsyncIterable<ModelEvent | readonly ModelEvent[]> =
+      events instanceof AnswerStream ? events.batches : events;
+    let thought = "";
+    for await (const arrived of stoppable(arriving, signal)) {
+      for (const event of Array.isArray(arrived) ? arrived : [arrived as ModelEvent]) {
+        collector.add(event);
+        if (event.kind === "reasoning") thought += event.text;
+        else if (thought !== "") {
+          this.#scope.note({ kind: "internal:thought", iteration, text: thought });
+          thought = "";
+        }
+        if (modelEvent !== undefined) {
+          const given = callHookNow("modelEvent", () => modelEvent(event, turn));
+          for (const one of given === undefined ? [] : [given].flat()) this.#scope.say(one);
+        }
+        if (event.kind === "text") this.#artifact.add(event.text);
+      }
+      const room = this.#scope.room();
+      if (room !== undefined) await room;
+    }
   }
 
   #measure(usage: ModelUsage, { id, price }: Model): void {
@@ -308,6 +323,47 @@ export class ModelCalls {
     const event = { kind: "artifact-update", taskId, contextId, artifact } as const;
     this.#scope.say({ ...event, append: false, lastChunk: true });
   }
+}
+
+/**
+ * Reads the files of which the log has only references: a model needs their bytes. All other entries
+ * stay the same objects, because what is known about an entry is looked up by it. A large file is
+ * read for each request, so that it is not in memory while tools run or the caller is asked.
+ */
+async function withStoredFiles(
+  transcript: readonly TranscriptEntry[],
+  files: TurnFiles | undefined,
+): Promise<readonly TranscriptEntry[]> {
+  if (files === undefined || !transcript.some(hasStoredFiles)) return transcript;
+  const read = async (file: FileContent): Promise<FileContent> => {
+    const { stored, ...rest } = file;
+    if (stored === undefined) return file;
+    const bytes = Buffer.from(await files.bytes({ kind: "file", file }));
+    return { ...rest, bytes: bytes.toString("base64") };
+  };
+  const readPart = async (part: A2APart): Promise<A2APart> =>
+    part.kind === "file" ? { ...part, file: await read(part.file) } : part;
+  const readResult = async (result: ToolResultEntry): Promise<ToolResultEntry> => {
+    if (result.files === undefined) return result;
+    const contents = result.files.map(async (one) => ({ ...one, file: await read(one.file) }));
+    return { ...result, files: await Promise.all(contents) };
+  };
+  const readEntry = async (entry: TranscriptEntry): Promise<TranscriptEntry> => {
+    if (entry.role === "assistant" || !hasStoredFiles(entry)) return entry;
+    if (entry.role === "tool") {
+      return { ...entry, results: await Promise.all(entry.results.map(readResult)) };
+    }
+    return { ...entry, parts: await Promise.all(entry.parts.map(readPart)) };
+  };
+  return Promise.all(transcript.map(readEntry));
+}
+
+function hasStoredFiles(entry: TranscriptEntry): boolean {
+  if (entry.role === "assistant") return false;
+  if (entry.role === "user") {
+    return entry.parts.some((part) => part.kind === "file" && part.file.stored !== undefined);
+  }
+  return entry.results.some(({ files }) => files?.some(({ file }) => file.stored !== undefined));
 }
 
 /** What a log says about a request. It has no content: that is in the log before it. */

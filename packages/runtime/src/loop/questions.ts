@@ -88,7 +88,7 @@ export class Questions {
     const parked = turn.park(until, settled && recall.signal);
     const message = await orAborted(parked, signal).finally(() => over.abort());
     this.#onWait(false);
-    const at = turn.now();
+    const at = turn.resumedAt ?? turn.now();
     clock.addWait(askedAt, at);
     const isRecalled = message === undefined && recall.signal.aborted;
     return { message, at, place: Number.POSITIVE_INFINITY, isRecalled, requests, until };
@@ -105,13 +105,15 @@ export class Questions {
   }
 
   #sayQuestion(requests: readonly OpenRequest[], problem: string | undefined): void {
-    const { turn, runId } = this.#scope;
+    const { turn, runId, settings } = this.#scope;
     const { extensions } = turn;
+    const { acceptPlainText } = settings.approvals;
     const { id: taskId, contextId } = turn.task;
     const isAuth = requests.every(({ kind }) => kind === "auth");
     const state = isAuth ? "auth-required" : "input-required";
     const messageId = `${runId}-ask-${this.#count}`;
-    const message = questionMessage(requests, { messageId, problem, extensions });
+    const facts = { messageId, problem, extensions, acceptPlainText };
+    const message = questionMessage(requests, facts);
     const status = { state, message } as const;
     this.#scope.say({ kind: "status-update", taskId, contextId, status, final: isFinal(state) });
   }

@@ -58,7 +58,11 @@ export class RunApprovals {
    * Remembers that a tool may run from now on: in this run, in a message of the task, where later
    * tasks of the conversation find it, and for "always" in the agent's grant store.
    */
-  async grant(approval: Approval, option: "conversation" | "always", at: Date): Promise<void> {
+  async grant(
+    approval: Approval,
+    option: "conversation" | "always",
+    { by, at }: { readonly by: string; readonly at: Date },
+  ): Promise<void> {
     const { turn, settings, runId } = this.#scope;
     const { name: toolName, callId } = approval.tool;
     const { owner } = turn.caller;
@@ -71,7 +75,7 @@ export class RunApprovals {
     const decision: ApprovalDecision = {
       outcome: "approved",
       option,
-      decidedBy: owner,
+      decidedBy: by,
       decidedAt: at.toISOString(),
     };
     const place = this.#decisions.findIndex(({ toolCallId }) => toolCallId === callId);

@@ -1,4 +1,4 @@
-import { A2AError, type Message } from "@convoke/protocol";
+import { A2AError, type Message, deciderOf } from "@convoke/protocol";
 import { checkAnswer } from "../approvals/check-answer.ts";
 import { type OpenRequest, hasExpired } from "../approvals/open-request.ts";
 import { readsWordsOnly } from "../approvals/question-message.ts";
@@ -107,13 +107,14 @@ export class ToolCalls {
           for (const run of runs) run.answer(id, input, place);
         }
       }
+      const by = deciderOf(message) ?? turn.caller.owner;
       const problems: string[] = [];
       for (const [approvalId, decision] of answer.approvals) {
         const run = runs.find(({ open }) => open.some(({ requestId }) => requestId === approvalId));
         // After a restart the call may already be past this approval; then its journal has the
         // decision.
         if (run === undefined) for (const one of runs) one.relay(decision, place);
-        const unfit = await run?.decide(decision, at, place);
+        const unfit = await run?.decide(decision, { by, at, place });
         if (unfit !== undefined) problems.push(unfit);
       }
       return problems.length === 0 ? undefined : problems.join("\n");

@@ -1,3 +1,4 @@
+import { packageVersion } from "@convoke/engine/version";
 import { boundedSchema } from "@convoke/protocol";
 import {
   Client,
@@ -15,12 +16,12 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/
 import { webUrl } from "../tools/interrupts.ts";
 import { McpError, type Visit } from "./mcp-error.ts";
 
-const CLIENT = { name: "convoke", version: "0.1.0" };
 const NEW_REVISION = "2026-07-28";
 
 /** Creates a client of one server. `isNew`: the server only supports the newer protocol. */
 export function createClient(isNew: boolean, onToolsChanged: () => void): Client {
-  return new Client(CLIENT, {
+  const self = { name: "convoke", version: packageVersion() };
+  return new Client(self, {
     capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
     ...(isNew && { versionNegotiation: { mode: { pin: NEW_REVISION } } }),
     // The client's default validator would compile regular expressions supplied by the server.

@@ -29,7 +29,7 @@ import { PROVIDERS } from "./providers/providers.ts";
 import { AnswerStream } from "../model/answer-stream.ts";
 import { type CallPlace, toModelError } from "./ai-sdk/call-error.ts";
 import { PartTranslator } from "./ai-sdk/part-translator.ts";
-import { type FileRules, promptOf } from "./ai-sdk/prompt.ts";
+import { type FileRules, type SentMessages, promptOf } from "./ai-sdk/prompt.ts";
 
 /**
  * Creates the model for a spec. Loads its package and looks up its key before anything is sent, and
@@ -212,6 +212,7 @@ interface AdapterOptions extends CallPlace {
  * retries and tool loop are not used.
  */
 function fromAiSdk(sdk: AiSdkModel, options: AdapterOptions): Model {
+  const sent: SentMessages = new WeakMap();
   return {
     id: options.id,
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
@@ -224,6 +225,7 @@ function fromAiSdk(sdk: AiSdkModel, options: AdapterOptions): Model {
         ask: async (abortSignal) => {
           const call = callOf(request, {
             options,
+            sent,
             rules: {
               provider: sdk.provider,
               version: sdk.specificationVersion,
@@ -241,14 +243,18 @@ function fromAiSdk(sdk: AiSdkModel, options: AdapterOptions): Model {
 interface CallSettings {
   readonly options: AdapterOptions;
   readonly rules: FileRules;
+  readonly sent: SentMessages;
   readonly abortSignal: AbortSignal;
 }
 
-function callOf(request: ModelRequest, { options, rules, abortSignal }: CallSettings): AiSdkCall {
+function callOf(
+  request: ModelRequest,
+  { options, rules, sent, abortSignal }: CallSettings,
+): AiSdkCall {
   const { tools, output, maxOutputTokens, temperature } = request;
   const { reasoning, providerOptions } = options;
   return {
-    prompt: promptOf(request, rules),
+    prompt: promptOf(request, rules, sent),
     ...(tools.length > 0 && { toolChoice: { type: "auto" }, tools: tools.map(toolOf) }),
     ...(output !== undefined && { responseFormat: { type: "json", schema: output } }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),

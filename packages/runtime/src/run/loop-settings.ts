@@ -1,4 +1,10 @@
-import type { AgentEnvironment, AgentSkill, InternalEvent, Turn } from "@convoke/protocol";
+import type {
+  AgentEnvironment,
+  AgentSkill,
+  ErasureScope,
+  InternalEvent,
+  Turn,
+} from "@convoke/protocol";
 import { AgentGrantStore, type GrantStore } from "../approvals/grants.ts";
 import {
   type ClientToolOptions,
@@ -362,6 +368,11 @@ class AgentSubAgents {
         this.cancels.add({ agent, owner, message: { messageId, childContextId } });
       }
     }
+  }
+
+  /** Erases the tasks of those that run in this process. Others keep their own. */
+  async erase(scope: ErasureScope): Promise<void> {
+    for (const link of this.links) await link.erase(scope);
   }
 
   async close(): Promise<void> {

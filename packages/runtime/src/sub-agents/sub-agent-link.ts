@@ -1,6 +1,12 @@
 import { orAborted } from "@convoke/protocol/internal";
 import type { RemoteAgent } from "@convoke/client";
-import type { Agent, AgentEnvironment, CalledTasks, LocalAgent } from "@convoke/protocol";
+import type {
+  Agent,
+  AgentEnvironment,
+  CalledTasks,
+  ErasureScope,
+  LocalAgent,
+} from "@convoke/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SubAgentSettings } from "./sub-agent-settings.ts";
 import { withoutAddresses } from "./remote-error.ts";
@@ -117,6 +123,12 @@ export class SubAgentLink {
     };
   }
 
+  /** Erases the tasks of a local sub-agent. */
+  async erase(scope: ErasureScope): Promise<void> {
+    const { target } = this.settings;
+    if (target.kind === "local") await (await this.#start(target.agent)).erase(scope);
+  }
+
   report(): SubAgentReport {
     const { name } = this;
     const isKnown = this.info !== undefined;
@@ -186,7 +198,11 @@ export class SubAgentLink {
       return connect(target.url, target.options);
     }
     const { RemoteAgent } = await import("@convoke/client/connection");
-    return new RemoteAgent((await this.#start(target.agent)).connect({ owner }));
+    const running = await this.#start(target.agent).catch((cause: unknown) => {
+      // The reason is for the operator: `#keepStarting` logs it.
+      throw new Error("it cannot be started now", { cause });
+    });
+    return new RemoteAgent(running.connect({ owner }));
   }
 
   /** Retries until the agent runs: its storage may not be available yet. Never rejects. */
@@ -231,8 +247,9 @@ export class SubAgentLink {
  * process ends.
  */
 async function runInMemory(_name: string, agent: Agent): Promise<LocalAgent> {
-  const { createJsonLogger, startLocalAgent } = await import("@convoke/engine");
+  const { MEMORY_RETENTION, createJsonLogger, startLocalAgent } = await import("@convoke/engine");
   const { createMemoryBackend } = await import("@convoke/engine/memory");
   const logger = createJsonLogger("warn", (line) => process.stderr.write(line));
-  return startLocalAgent({ agent, backend: createMemoryBackend(), logger });
+  const backend = createMemoryBackend();
+  return startLocalAgent({ agent, backend, logger, retention: MEMORY_RETENTION });
 }

@@ -62,7 +62,9 @@ const URL_FIELDS: ReadonlySet<string> = new Set([
   "trustedKeys",
   "version",
 ]);
-const DEFAULT_RETRY_FOR_MS = 5000;
+const RETRY_FOR_MS = 5000;
+/** An agent of this process is unavailable only while its storage is, and then every task has to wait. */
+const RETRY_HERE_FOR_MS = 300_000;
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 function settingsOf(name: string, field: string, definition: SubAgentDefinition): SubAgentSettings {
@@ -73,7 +75,8 @@ function settingsOf(name: string, field: string, definition: SubAgentDefinition)
   }
   const detailed = given as SubAgentAtUrl | SubAgentHere;
   const { url, agent, description, confirm = "never" } = detailed;
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, retryForMs = DEFAULT_RETRY_FOR_MS } = detailed;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = detailed;
+  const { retryForMs = url === undefined ? RETRY_HERE_FOR_MS : RETRY_FOR_MS } = detailed;
   if ((url === undefined) === (agent === undefined)) {
     throw new TypeError(`${field} needs either a url or an agent`);
   }
@@ -150,7 +153,7 @@ interface SubAgentRules {
   readonly timeoutMs?: number;
   /**
    * How long a call waits for an agent that is unreachable, for example while it restarts. Default:
-   * 5 seconds.
+   * 5 seconds, and 5 minutes for an agent of this process, whose storage may be unavailable.
    */
   readonly retryForMs?: number;
 }

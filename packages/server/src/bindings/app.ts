@@ -11,6 +11,9 @@ import {
   type Audit,
   type Call,
   type Engine,
+  type Erasures,
+  type FileLinks,
+  type FileView,
   type Logger,
   type MetricsHistory,
   type PushService,
@@ -66,9 +69,14 @@ export class App {
   readonly cors: Cors;
   readonly card: CardBinding;
   readonly keepAlive: KeepAlive;
+  /** Creates and checks links to files. */
+  readonly fileLinks: FileLinks | undefined;
+  /** How the client of a request gets large files: its links have the address that it uses. */
+  readonly fileView: (request: HttpRequest) => FileView;
   readonly logger: Logger;
   /** Absent if push notifications are disabled. */
   readonly push: PushService | undefined;
+  readonly erasures: Erasures;
   /** The registered agents; absent if the server has no registry. */
   readonly registry: Registry | undefined;
   /** The tenants of this server. */
@@ -111,8 +119,11 @@ export class App {
     this.cors = parts.cors;
     this.card = parts.card;
     this.keepAlive = parts.keepAlive;
+    this.fileLinks = parts.fileLinks;
+    this.fileView = parts.fileView;
     this.logger = parts.logger;
     this.push = parts.push;
+    this.erasures = parts.erasures;
     this.registry = parts.registry;
     this.tenants = parts.tenants;
     this.isStrict = parts.isStrict;

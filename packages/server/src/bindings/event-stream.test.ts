@@ -88,6 +88,7 @@ class AReader {
       end: () => {
         this.ends++;
       },
+      abort: () => undefined,
     });
   }
 

@@ -12,7 +12,7 @@ import {
   sseFrame,
   sseNamedFrame,
 } from "@convoke/protocol";
-import { MAX_TIMER_MS } from "@convoke/protocol/internal";
+import { MAX_TIMER_MS, type Member, ShortLivedSet } from "@convoke/protocol/internal";
 
 /** The headers of a response with server-sent events. */
 export const SSE_HEADERS = {
@@ -33,7 +33,7 @@ export interface EntryReader<Entry extends StreamEntry> {
   /** Whether all entries have been read. */
   readonly isEnded: boolean;
   /** What comes before the log. Later calls return nothing. */
-  opening(): readonly Entry[];
+  opening(): readonly Entry[] | Promise<readonly Entry[]>;
   /** Called with the end of the log after each commit. */
   committed?(head: Seq): void;
   /** The next entries. Empty means: wait for the next commit. */
@@ -62,7 +62,9 @@ export function observerOf(taskId: string): string {
  * Streams the events of a log. Each commit wakes it; then it writes everything
  * between its cursor and the head of the log, and pauses while the client is slow.
  */
-export class EventStream<Entry extends StreamEntry = LogEntry> implements ByteStream {
+export class EventStream<Entry extends StreamEntry = LogEntry>
+  implements ByteStream, ByteStreamControl
+{
   readonly #options: EventStreamOptions<Entry>;
   readonly #counted: { readonly taskId: string; readonly owner: string };
   #pumping = false;
@@ -83,12 +85,14 @@ export class EventStream<Entry extends StreamEntry = LogEntry> implements ByteSt
   constructor(options: EventStreamOptions<Entry>) {
     this.#options = options;
     this.#stops = [options.source.engine.closing, options.source.agent.removed];
-    const { taskId, owner } = options.source;
-    this.#counted = { owner, taskId: options.isObserver === true ? observerOf(taskId) : taskId };
+    const { source, isObserver = false } = options;
+    this.#counted = isObserver
+      ? { owner: source.owner, taskId: observerOf(source.taskId) }
+      : source;
   }
 
   open(sink: ByteSink): ByteStreamControl {
-    const { source, keepAlive, isObserver = false } = this.#options;
+    const { source, keepAlive } = this.#options;
     this.#sink = sink;
     // Watch before the first read, so that a commit in between wakes us.
     this.#stopWatching = source.engine.backend.watch(source.taskId, (head) => {
@@ -104,18 +108,20 @@ export class EventStream<Entry extends StreamEntry = LogEntry> implements ByteSt
     // The engine may have closed before the transport opened the stream.
     if (this.#stops.some(({ aborted }) => aborted)) this.#onClosing();
     void this.#pump();
-    return {
-      drained: () => {
-        this.#blocked = false;
-        this.#flush();
-        void this.#pump();
-      },
-      closed: () => {
-        if (this.#ended) return;
-        this.#end();
-        if (!isObserver) streamDisconnected(source.engine, source.taskId);
-      },
-    };
+    return this;
+  }
+
+  drained(): void {
+    this.#blocked = false;
+    this.#flush();
+    void this.#pump();
+  }
+
+  closed(): void {
+    if (this.#ended) return;
+    this.#end();
+    const { source, isObserver = false } = this.#options;
+    if (!isObserver) streamDisconnected(source.engine, source.taskId);
   }
 
   /** Ends the stream with an error. */
@@ -141,7 +147,8 @@ export class EventStream<Entry extends StreamEntry = LogEntry> implements ByteSt
     this.#pumping = true;
     const { reader } = this.#options;
     try {
-      this.#writePage(reader.opening());
+      const opening = reader.opening();
+      this.#writePage(opening instanceof Promise ? await opening : opening);
       // All was read before, but a large frame was not written to its end yet.
       if (reader.isEnded) this.#finish();
       // If a commit wakes us during a read, read again: the page may predate that commit.
@@ -304,11 +311,15 @@ const TICKS = 3;
 class IdleTimer {
   #ticks = 0;
   readonly #onIdle: () => void;
-  readonly stop: () => void;
+  readonly #onStop: () => void;
 
-  constructor(onIdle: () => void, stop: (timer: IdleTimer) => void) {
+  constructor(onIdle: () => void, onStop: () => void) {
     this.#onIdle = onIdle;
-    this.stop = () => stop(this);
+    this.#onStop = onStop;
+  }
+
+  stop(): void {
+    this.#onStop();
   }
 
   /** Something was written, so the idle time starts over. */
@@ -326,7 +337,7 @@ class IdleTimer {
 /** One interval timer for all idle timers. It runs only while there are any. */
 export class KeepAlive {
   readonly #intervalMs: number;
-  readonly #idleTimers = new Set<IdleTimer>();
+  readonly #idleTimers = new ShortLivedSet<IdleTimer>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param intervalMs the idle time. Default 15 s: many proxies drop idle connections at 30 s. 0 disables keep-alives. */
@@ -341,15 +352,17 @@ export class KeepAlive {
 
   /** Calls `onIdle` whenever the timer was not reset for about the interval. */
   start(onIdle: () => void): IdleTimer {
-    const idleTimer = new IdleTimer(onIdle, (stopped) => {
-      this.#idleTimers.delete(stopped);
-      if (this.#idleTimers.size === 0) this.close();
-    });
-    this.#idleTimers.add(idleTimer);
+    const idleTimer = new IdleTimer(onIdle, () => this.#stop(running));
+    const running = this.#idleTimers.add(idleTimer);
     // An interval of 0 would fire continuously.
     if (this.#intervalMs === 0) return idleTimer;
     this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs / TICKS).unref();
     return idleTimer;
+  }
+
+  #stop(stopped: Member<IdleTimer>): void {
+    this.#idleTimers.delete(stopped);
+    if (this.#idleTimers.isEmpty) this.close();
   }
 
   /** Stops a timer whose callback throws: the connection cannot be written to, and the error would crash the process. */

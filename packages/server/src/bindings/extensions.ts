@@ -33,12 +33,18 @@ interface ExtensionRequest {
  * (1.0 §4.6.3).
  */
 export async function activate(app: App, asking: ExtensionRequest): Promise<Activation> {
-  const activation = await findActive(app, asking);
+  const activation = asksForExtensions(asking.request)
+    ? await findActive(app, asking)
+    : NOTHING_ACTIVE;
   return app.operations === undefined ? activation : { ...activation, added: new Headers() };
 }
 
 /** The headers of 1.0 and 0.3. Over gRPC they are metadata with the same names (1.0 §10.2). */
 const EXTENSION_HEADERS = { "1.0": "A2A-Extensions", "0.3": "X-A2A-Extensions" } as const;
+
+function asksForExtensions({ headers }: HttpRequest): boolean {
+  return headers["a2a-extensions"] !== undefined || headers["x-a2a-extensions"] !== undefined;
+}
 
 async function findActive(app: App, asking: ExtensionRequest): Promise<Activation> {
   const { uris, headers } = requestedExtensions(asking.request);

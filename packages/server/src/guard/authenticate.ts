@@ -98,8 +98,12 @@ export class Authentication {
     for (const one of this.#authenticators) one.close?.();
   }
 
-  async identify(request: AuthRequest): Promise<Caller> {
-    if (this.security === undefined) return ANONYMOUS;
+  /** The caller of a request. A promise only if callers are authenticated. */
+  identify(request: AuthRequest): Caller | Promise<Caller> {
+    return this.security === undefined ? ANONYMOUS : this.#authenticate(request, this.security);
+  }
+
+  async #authenticate(request: AuthRequest, security: CardSecurity): Promise<Caller> {
     let problem: A2AError | undefined;
     for (const one of this.#authenticators) {
       // A certificate does not help a request whose own credentials are not valid.
@@ -111,7 +115,7 @@ export class Authentication {
         problem ??= this.#toProblem(thrown);
       }
     }
-    throw problem ?? missingCredentials(request, this.security);
+    throw problem ?? missingCredentials(request, security);
   }
 
   /**

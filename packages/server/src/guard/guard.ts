@@ -51,7 +51,8 @@ export class Guard {
   /** Checks any other request, and returns its caller. */
   async identify(request: HttpRequest): Promise<Caller> {
     this.admitPage(request);
-    const caller = await this.#authentication.identify(request);
+    const identifying = this.#authentication.identify(request);
+    const caller = identifying instanceof Promise ? await identifying : identifying;
     checkMediaType(request);
     return caller;
   }

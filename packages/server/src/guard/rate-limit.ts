@@ -133,6 +133,11 @@ export class RateLimiter {
     return this.#facts.hasCallers ? `${tenant} ${owner}` : this.addressOf(request);
   }
 
+  /** The keys under which the requests of an authenticated caller are counted. */
+  static keysOf({ tenant = "", owner }: Caller): readonly string[] {
+    return ["read", "write", "stream", "inbound"].map((kind) => `${kind} ${tenant} ${owner}`);
+  }
+
   /** Rejects a request from an address where too many logins have failed, before its credentials are checked. */
   checkLogin(request: HttpRequest): void | Promise<void> {
     return this.#login(request, 0);

@@ -25,6 +25,8 @@ const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   runCheck: [],
   listTasks: ["operator"],
   getTask: ["operator"],
+  deleteTasks: ["operator"],
+  eraseData: ["operator"],
   listApprovals: ["operator", "approver"],
   decideApproval: ["approver"],
   listPushes: ["operator"],

@@ -25,6 +25,8 @@ class SharedBuckets implements RateStore {
   async arrive(): Promise<number> {
     return 0;
   }
+
+  async forget(): Promise<void> {}
 }
 
 function aServer(store: SharedBuckets) {

@@ -108,6 +108,10 @@ function endedBy(stream: ByteStream, span: Span): ByteStream {
           span.end();
           sink.end();
         },
+        abort: () => {
+          span.end("content_failed");
+          sink.abort();
+        },
       });
       return {
         drained: () => control.drained(),

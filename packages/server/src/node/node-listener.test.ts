@@ -185,10 +185,10 @@ test("a stream sends its headers before its first event", async () => {
   );
 
   const answer = await fetch(url);
-  const { write, end } = await sink.promise;
-  write("one ");
-  write("two");
-  end();
+  const opened = await sink.promise;
+  opened.write("one ");
+  opened.write("two");
+  opened.end();
 
   expect(answer.headers.get("content-type")).toBe("text/event-stream");
   expect(await answer.text()).toBe("one two");

@@ -1,21 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import {
+  type ByteSink,
   type ByteStream,
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
   type RequestHandler,
   allHeaders,
-  bodyAlreadyRead,
-  bodyCutOff,
-  bodyTooLarge,
-  bodyTooSlow,
-  checkEncoding,
 } from "../http/exchange.ts";
 import { stripBasePath } from "../http/address.ts";
 import { A2AError } from "@convoke/protocol";
-import type { Http2ServerRequest } from "node:http2";
+import { http2Stream, isHttp2, isReset, readBody } from "./read-body.ts";
 
 /** The error code of a stream that ends without one (RFC 9113 §7). */
 const NGHTTP2_NO_ERROR = 0;
@@ -27,7 +23,6 @@ export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse)
 export function createNodeListener(handler: RequestHandler): NodeListener {
   const { handle, onResponse } = handler;
   const unread = new UnreadBytes(handler.maxUnreadBytes);
-  const turns = new Turns();
   const answer: NodeListener = (incoming, outgoing) => {
     const request = toHttpRequest(incoming, handler);
     void handle(request).then(
@@ -37,13 +32,14 @@ export function createNodeListener(handler: RequestHandler): NodeListener {
           : handler.reject(request, unread.error(handler));
         const { id: requestId, method, path } = request;
         onResponse({ requestId, method, path, status: response.status });
-        respond({ incoming, outgoing, request, handler, unread }, response);
+        const headers = allHeaders(response, request);
+        respond({ incoming, outgoing, requestId, handler, unread }, response, headers);
       },
       // The server could not start; its caller gets the error.
       () => outgoing.destroy(),
     );
   };
-  return (incoming, outgoing) => turns.take(incoming, outgoing, () => answer(incoming, outgoing));
+  return (incoming, outgoing) => takeTurn(incoming, outgoing, () => answer(incoming, outgoing));
 }
 
 /**
@@ -51,27 +47,27 @@ export function createNodeListener(handler: RequestHandler): NodeListener {
  * arrives before the earlier ones are answered (pipelining) waits for its turn. Otherwise a client
  * could make the server work on any number of requests at once, and leave.
  */
-class Turns {
-  readonly #last = new WeakMap<object, ServerResponse>();
-
-  take(incoming: IncomingMessage, outgoing: ServerResponse, start: () => void): void {
-    // Frameworks that handle requests without a network may have no socket.
-    const socket = incoming.socket as IncomingMessage["socket"] | undefined;
-    if (isHttp2(incoming) || socket === undefined) return start();
-    const earlier = this.#last.get(socket);
-    this.#last.set(socket, outgoing);
-    if (earlier === undefined || earlier.closed || earlier.destroyed) return start();
-    earlier.once("close", () => {
-      if (!socket.destroyed) start();
-    });
-  }
+function takeTurn(incoming: IncomingMessage, outgoing: ServerResponse, start: () => void): void {
+  // Frameworks that handle requests without a network may have no socket.
+  const socket = incoming.socket as QueuedSocket | undefined;
+  if (isHttp2(incoming) || socket === undefined) return start();
+  const earlier = socket[LAST_RESPONSE];
+  socket[LAST_RESPONSE] = outgoing;
+  if (earlier === undefined || earlier.closed || earlier.destroyed) return start();
+  earlier.once("close", () => {
+    if (!socket.destroyed) start();
+  });
 }
 
-/** A request that is being answered. */
+const LAST_RESPONSE = Symbol("last response");
+
+type QueuedSocket = IncomingMessage["socket"] & { [LAST_RESPONSE]?: ServerResponse };
+
+/** A request that is being answered. A stream keeps it, so it does not have the whole request. */
 interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  readonly request: HttpRequest;
+  readonly requestId: string;
   readonly handler: RequestHandler;
   readonly unread: UnreadBytes;
 }
@@ -128,14 +124,8 @@ function toHttpRequest(incoming: IncomingMessage, handler: RequestHandler): Http
     isHttp2: isHttp2(incoming),
     isSecure: isSecure(incoming),
     node: incoming,
-    body: async () =>
-      parsedBody(incoming, maxBodyBytes) ??
-      readBody(incoming, { maxBytes: maxBodyBytes, timeoutMs: timeouts.bodyMs }),
+    body: () => readBody(incoming, { maxBytes: maxBodyBytes, timeoutMs: timeouts.bodyMs }),
   };
-}
-
-function isHttp2(message: IncomingMessage): boolean {
-  return message.httpVersionMajor === 2;
 }
 
 /** HTTP/2 streams share a socket, and have a pseudo-header instead. */
@@ -160,29 +150,36 @@ function readHeaders(incoming: IncomingMessage, host: string | undefined): HttpR
 
 /** The headers that say who calls whom. A request has each of them once (RFC 9110 §7.2, §11.6.2). */
 const ONCE: ReadonlySet<string> = new Set(["host", "authorization"]);
+const ONCE_LENGTHS: ReadonlySet<number> = new Set(Array.from(ONCE, ({ length }) => length));
 
 /**
  * Node keeps the first of several equal headers, and a proxy in front may have checked the last. All
  * of them are joined here, as Node does with other headers, so that the guard rejects the request.
  */
 function withRepeated({ headers, rawHeaders }: IncomingMessage): IncomingMessage["headers"] {
-  const found = new Map<string, string>();
+  const found: Record<string, string> = {};
   let joined = headers;
   for (let place = 0; place < rawHeaders.length; place += 2) {
-    const name = rawHeaders[place]!.toLowerCase();
+    const given = rawHeaders[place]!;
+    if (!ONCE_LENGTHS.has(given.length)) continue;
+    const name = given.toLowerCase();
     if (!ONCE.has(name)) continue;
-    const earlier = found.get(name);
+    const earlier = found[name];
     const value = rawHeaders[place + 1]!;
     const all = earlier === undefined ? value : `${earlier}, ${value}`;
     if (earlier !== undefined) joined = { ...joined, [name]: all };
-    found.set(name, all);
+    found[name] = all;
   }
   return joined;
 }
 
 const EMPTY_QUERY = new URLSearchParams();
 
-function respond(exchange: Exchange, response: HttpResponse): void {
+function respond(
+  exchange: Exchange,
+  response: HttpResponse,
+  headers: ReturnType<typeof allHeaders>,
+): void {
   const { incoming, outgoing } = exchange;
   const { status, body, trailers } = response;
   if (outgoing.destroyed || isReset(incoming)) {
@@ -190,7 +187,6 @@ function respond(exchange: Exchange, response: HttpResponse): void {
     return;
   }
   const unread = !incoming.complete && incoming.method === "POST";
-  const headers = allHeaders(response, exchange.request);
   // HTTP/2 forbids the header (RFC 9113 §8.2.2).
   if (isHttp2(incoming)) delete headers["connection"];
   else if (unread) headers["connection"] = "close";
@@ -198,27 +194,33 @@ function respond(exchange: Exchange, response: HttpResponse): void {
     outgoing.writeHead(status, headers);
     return stream(exchange, body, trailers);
   }
-  const bytes = Buffer.byteLength(body);
+  const content = toContent(body);
+  const bytes = Buffer.byteLength(content);
   // RFC 9110 §8.6 forbids a length without a body, and trailers mark the end themselves.
   const hasLength = status !== 304 && status !== 204 && trailers === undefined;
   if (hasLength) headers["content-length"] = String(bytes);
   outgoing.writeHead(status, headers);
-  if (unread && !isHttp2(incoming)) return linger(incoming, outgoing, body);
+  if (unread && !isHttp2(incoming)) return linger(incoming, outgoing, content);
   exchange.unread.add(bytes, outgoing);
   if (bytes >= COUNTED_BYTES) watchReader(exchange)();
   if (trailers !== undefined) outgoing.addTrailers(trailers());
-  outgoing.end(incoming.method === "HEAD" ? undefined : body);
+  outgoing.end(incoming.method === "HEAD" ? undefined : content);
   if (unread) stopSending(incoming);
+}
+
+/** Large texts are encoded here, because Node would first copy them to join them with the headers. */
+function toContent(body: string | Uint8Array): string | Uint8Array {
+  return typeof body === "string" && body.length >= COUNTED_BYTES ? Buffer.from(body) : body;
 }
 
 /**
  * Disconnects a client that does not read its response. Returns a function to call with `true` when
  * the client has to read, and with `false` when it has read everything.
  */
-function watchReader({ outgoing, handler, request }: Exchange): (isBehind?: boolean) => void {
+function watchReader({ outgoing, handler, requestId }: Exchange): (isBehind?: boolean) => void {
   const { writeMs } = handler.timeouts;
   outgoing.on("timeout", () => {
-    handler.onLimit("timeouts.writeMs", { requestId: request.id });
+    handler.onLimit("timeouts.writeMs", { requestId });
     // A stream of HTTP/2 is reset, and its connection stays.
     outgoing.destroy();
   });
@@ -265,25 +267,48 @@ function linger(
 
 function stream(exchange: Exchange, body: ByteStream, trailers?: () => HttpHeaders): void {
   const { outgoing } = exchange;
-  const watch = watchReader(exchange);
+  const sink = new ResponseSink(exchange, trailers);
   // Send headers first, so that the client knows that the stream is open before the first event.
   outgoing.flushHeaders();
-  const control = body.open({
-    write: (piece) => {
-      const isRead = outgoing.write(piece);
-      if (!isRead) watch();
-      return isRead;
-    },
-    end: () => {
-      if (trailers !== undefined) outgoing.addTrailers(trailers());
-      outgoing.end();
-    },
-  });
+  const control = body.open(sink);
   outgoing.on("drain", () => {
-    watch(false);
+    sink.drained();
     control.drained();
   });
   outgoing.on("close", () => control.closed());
+}
+
+/** The response of a stream. */
+class ResponseSink implements ByteSink {
+  readonly #exchange: Exchange;
+  readonly #trailers: (() => HttpHeaders) | undefined;
+  /** Created when the client is first behind: most streams never need it. */
+  #watch: ((isBehind?: boolean) => void) | undefined;
+
+  constructor(exchange: Exchange, trailers: (() => HttpHeaders) | undefined) {
+    this.#exchange = exchange;
+    this.#trailers = trailers;
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    const isRead = this.#exchange.outgoing.write(piece);
+    if (!isRead) (this.#watch ??= watchReader(this.#exchange))();
+    return isRead;
+  }
+
+  end(): void {
+    const { outgoing } = this.#exchange;
+    if (this.#trailers !== undefined) outgoing.addTrailers(this.#trailers());
+    outgoing.end();
+  }
+
+  abort(): void {
+    this.#exchange.outgoing.destroy();
+  }
+
+  drained(): void {
+    this.#watch?.(false);
+  }
 }
 
 /** What Express and Connect add to a request when they remove a prefix from its URL. */
@@ -323,84 +348,4 @@ export function locateRequest(incoming: RoutedRequest, basePath: string): Reques
   const isBelow = typeof originalUrl === "string" && originalUrl.endsWith(url);
   const prefix = isBelow ? originalUrl.slice(0, originalUrl.length - url.length) : "";
   return { target: url, basePath: prefix };
-}
-
-interface BodyLimits {
-  readonly maxBytes: number;
-  readonly timeoutMs: number;
-}
-
-/** Reads a body. Rejects if it exceeds a limit, without reading the rest. */
-export function readBody(
-  request: IncomingMessage,
-  { maxBytes, timeoutMs }: BodyLimits,
-): Promise<Uint8Array> {
-  const announced = Number(request.headers["content-length"] ?? 0);
-  return new Promise((resolve, reject) => {
-    checkEncoding(request.headers["content-encoding"]);
-    if (announced > maxBytes) throw bodyTooLarge(maxBytes);
-    // The client disconnected before we got here, so there will be no event.
-    if (request.destroyed) throw bodyCutOff();
-    let chunks: Buffer[] = [];
-    let size = 0;
-    const stop = (error: A2AError): void => {
-      chunks = [];
-      clearTimeout(timer);
-      request.off("data", add);
-      request.pause();
-      reject(error);
-    };
-    const add = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else stop(bodyTooLarge(maxBytes));
-    };
-    const timer = setTimeout(() => stop(bodyTooSlow(timeoutMs)), timeoutMs);
-    const cutOff = (): void => stop(bodyCutOff());
-    request.on("data", add);
-    request.on("error", cutOff);
-    request.on("close", cutOff);
-    request.on("end", () => {
-      clearTimeout(timer);
-      // Every request closes; creating an unused error would cost more than reading the body.
-      request.off("close", cutOff);
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
-    });
-  });
-}
-
-/** A request that a framework may have processed. */
-interface ParsedRequest extends IncomingMessage {
-  /** The parsed body. */
-  readonly body?: unknown;
-}
-
-/**
- * The body that a body parser has read; `undefined` if it is still to be read.
- * Some parsers set `body` without reading it, so the state of the stream decides.
- */
-export function parsedBody(incoming: ParsedRequest, maxBytes: number): Uint8Array | undefined {
-  if (!incoming.readableDidRead && !incoming.readableEnded) return undefined;
-  const { body } = incoming;
-  if (body === undefined || body === null) {
-    if (isReset(incoming)) throw bodyCutOff();
-    throw bodyAlreadyRead("mount it before middleware that reads bodies, or set request.body");
-  }
-  const bytes = toBytes(body);
-  if (bytes.byteLength > maxBytes) throw bodyTooLarge(maxBytes);
-  return bytes;
-}
-
-/** Node drains a reset HTTP/2 stream as if it had been read. */
-function isReset(incoming: IncomingMessage): boolean {
-  return isHttp2(incoming) && http2Stream(incoming)?.destroyed !== false;
-}
-
-function http2Stream(incoming: IncomingMessage): Http2ServerRequest["stream"] | undefined {
-  return (incoming as IncomingMessage & Partial<Pick<Http2ServerRequest, "stream">>).stream;
-}
-
-function toBytes(body: NonNullable<unknown>): Uint8Array {
-  if (body instanceof Uint8Array) return body;
-  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }

@@ -2,7 +2,7 @@ import { type IncomingMessage, request as open } from "node:http";
 import { A2AError } from "@convoke/protocol";
 import { describe, expect, test } from "vitest";
 import { listening } from "./listening.suite.ts";
-import { parsedBody, readBody } from "./node-listener.ts";
+import { readBody } from "./read-body.ts";
 
 test("a body that a parser has read is used", async () => {
   expect(await bodyAfter(textOf)).toBe('{"a":"ä"}');
@@ -68,6 +68,20 @@ test("a body arrives as it was sent, whole or in chunks", async () => {
   expect(empty).toHaveLength(0);
 });
 
+test("a body that arrives together with its headers needs no listeners", async () => {
+  const listeners = Promise.withResolvers<number>();
+  const url = await listening((incoming, outgoing) => {
+    const body = readBody(incoming, { maxBytes: LIMIT, timeoutMs: 60_000 });
+    setImmediate(() => listeners.resolve(incoming.listenerCount("data")));
+    void body.then((bytes) => outgoing.end(bytes));
+  });
+
+  const response = await fetch(url, { method: "POST", body: "hällo" });
+
+  expect(await response.text()).toBe("hällo");
+  expect(await listeners.promise).toBe(0);
+});
+
 describe("a body beyond the limit is rejected, and the error names it", () => {
   const refusal = {
     reason: "PayloadTooLarge",
@@ -117,9 +131,7 @@ async function bodyAfter(
     const read = async (): Promise<string> => {
       const body = await parser(incoming);
       const parsed = Object.assign(incoming, { body });
-      return Buffer.from(
-        parsedBody(parsed, 20) ?? (await readBody(incoming, { maxBytes: 20, timeoutMs: 60_000 })),
-      ).toString();
+      return Buffer.from(await readBody(parsed, { maxBytes: 20, timeoutMs: 60_000 })).toString();
     };
     void read()
       .then(outcome.resolve, outcome.resolve)

@@ -34,7 +34,14 @@ const DEFINITION = object({ name: text, description: text, model: text });
 /** The operations below `/convoke/`. TypeScript says if one of `scopes` and `authorize` is missing. */
 const ADMIN: Readonly<
   Record<
-    AdminOperation | AgentOperation | "listTasks" | "getTask" | "readLog" | "readTree" | "feed",
+    | AdminOperation
+    | AgentOperation
+    | "listTasks"
+    | "getTask"
+    | "readLog"
+    | "readTree"
+    | "readFile"
+    | "feed",
     Own
   >
 > = {
@@ -85,6 +92,28 @@ const ADMIN: Readonly<
       answer: json(object({ owner: text, tenant: text, task: anyObject }, ["task"])),
     },
   ],
+  deleteTasks: [
+    "/convoke/tasks:delete",
+    "POST",
+    {
+      summary:
+        "Deletes ended tasks: all that are named, or none. Unfinished ones are canceled first if `cancel` is true.",
+      query: { owner: "text", tenant: "text" },
+      body: object({ taskIds: list(text), cancel: { type: "boolean" } }, ["taskIds"]),
+      answer: json(object({ deleted: list(text) }, ["deleted"])),
+    },
+  ],
+  eraseData: [
+    "/convoke/erasures",
+    "POST",
+    {
+      summary:
+        "Erases everything about an owner, or about one of its conversations, for operators. Unfinished tasks are canceled.",
+      query: { owner: "text", tenant: "text" },
+      body: object({ owner: text, contextId: text }),
+      answer: json(object({ tasks: count }, ["tasks"])),
+    },
+  ],
   readLog: [
     "/convoke/tasks/{taskId}/log",
     "GET",
@@ -115,6 +144,23 @@ const ADMIN: Readonly<
       answer: json(
         object({ rootId: text, nodes: list(anyObject), truncated: { type: "boolean" } }, ["nodes"]),
       ),
+    },
+  ],
+  readFile: [
+    "/convoke/files/{taskId}/{digest}",
+    "GET",
+    {
+      summary:
+        "Returns a file of a task, to everyone with a valid link and to the owner of the task.",
+      query: {
+        expires: "integer",
+        signature: "text",
+        name: "text",
+        type: "text",
+        owner: "text",
+        tenant: "text",
+      },
+      answer: { "application/octet-stream": { type: "string", format: "binary" } },
     },
   ],
   feed: [

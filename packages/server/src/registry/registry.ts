@@ -214,6 +214,20 @@ export class Registry {
     return this.#store.delete(id);
   }
 
+  /** Removes the entries of an owner, and what it has reported about those of others. */
+  async erase(owner: string): Promise<void> {
+    for (let last = ""; ;) {
+      const page = await this.#store.list(last, PAGE);
+      for (const { id, owner: registeredBy, reports } of page) {
+        if (registeredBy === owner) await this.#store.delete(id);
+        else if (Object.hasOwn(reports, owner)) await this.#store.update(id, withoutReports(owner));
+      }
+      if (page.length < PAGE) break;
+      last = page.at(-1)!.id;
+    }
+    await this.#store.purge();
+  }
+
   /** An entry as callers see it. */
   toEntry(record: RegistryRecord): RegistryEntry {
     const { owner: _, nextCheckAt: _at, reports, ...entry } = record;
@@ -262,4 +276,11 @@ export class Registry {
       this.#registering--;
     }
   }
+}
+
+function withoutReports(owner: string): (known: RegistryRecord) => RegistryRecord {
+  return (known) => {
+    const { [owner]: _, ...reports } = known.reports;
+    return { ...known, reports };
+  };
 }

@@ -109,6 +109,10 @@ export function toReadableStream(
             signal.removeEventListener("abort", abort);
             controller.close();
           },
+          abort() {
+            signal.removeEventListener("abort", abort);
+            controller.error(new Error("the content could not be read to its end"));
+          },
         });
       },
       cancel: leave,

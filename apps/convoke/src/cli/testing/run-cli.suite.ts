@@ -27,6 +27,8 @@ export interface RunOptions {
   /** The piped input. Default: none. */
   readonly stdin?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   readonly signal?: AbortSignal;
+  /** Receives the function that acts like Ctrl+C, if the command handles it. */
+  readonly onInterrupt?: (interrupt: () => void) => void;
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
   readonly commands?: readonly Command[];
@@ -62,7 +64,10 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
       stdin: new StdinText(() => Readable.from(bytes)),
       ...options.terminal,
       signal,
-      onInterrupt: () => () => undefined,
+      onInterrupt: (interrupted) => {
+        options.onInterrupt?.(interrupted);
+        return () => undefined;
+      },
     },
     options.commands === undefined
       ? COMMANDS

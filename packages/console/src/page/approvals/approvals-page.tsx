@@ -1,7 +1,7 @@
-import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { ApprovalCard, DecisionLine } from "../kit/approval/approval-card.tsx";
 import { Empty, Loading, Problem } from "../kit/notices.tsx";
+import { singleKeys, switchSingleKeys } from "../kit/single-keys.ts";
 import { Ago } from "../kit/time.tsx";
 import { useKeys } from "../kit/use-keys.ts";
 import { VisibleText } from "../kit/visible-text.tsx";
@@ -49,7 +49,7 @@ export function ApprovalsPage() {
             <ApprovalCard
               approval={approval}
               decide={(decision) => decide(approval, decision)}
-              isSelected={keysAreOn.value && approval === selected}
+              isSelected={singleKeys.value && approval === selected}
             >
               <Source approval={approval} />
             </ApprovalCard>
@@ -142,19 +142,13 @@ function GrantRow({ grant, onChange }: { readonly grant: Grant; readonly onChang
   );
 }
 
-const STORED_KEYS = "convoke-approval-keys";
-
-/** Single keys can be switched off: people who dictate would press them by speaking (WCAG 2.1.4). */
-const keysAreOn = signal(localStorage.getItem(STORED_KEYS) !== "off");
-
+/** The switch of all pages, here as well because these keys decide something. */
 function KeySwitch() {
-  const change = (event: Event): void => {
-    keysAreOn.value = (event.currentTarget as HTMLInputElement).checked;
-    localStorage.setItem(STORED_KEYS, keysAreOn.value ? "on" : "off");
-  };
+  const change = (event: Event): void =>
+    switchSingleKeys((event.currentTarget as HTMLInputElement).checked);
   return (
     <label class="choice small key-switch">
-      <input type="checkbox" checked={keysAreOn.value} onChange={change} />
+      <input type="checkbox" checked={singleKeys.value} onChange={change} />
       <span>
         Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approve, <kbd>r</kbd> reject
       </span>
@@ -178,13 +172,12 @@ function useApprovalKeys(
     if (selected === undefined) return;
     cardOf(selected.id)?.querySelector<HTMLButtonElement>(`[data-option="${option}"]`)?.click();
   };
-  const keys = {
+  useKeys({
     j: () => move(1),
     k: () => move(-1),
     a: () => press("once"),
     r: () => press("reject"),
-  };
-  useKeys(keysAreOn.value ? keys : {});
+  });
 }
 
 function cardOf(id: string): HTMLElement | null {

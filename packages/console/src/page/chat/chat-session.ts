@@ -14,7 +14,7 @@ import type { AgentSummary } from "../server/about.ts";
 import { type AgentProtocol, connectTo } from "../server/agent-connection.ts";
 import { type TaskChange, onTaskChange } from "../server/feed.ts";
 import { ask } from "../server/session.ts";
-import { listAgentTasks } from "../server/task-list.ts";
+import { listTasks } from "../server/task-list.ts";
 import { type Turn, applyToTurn, startTurn } from "./turn.ts";
 
 export interface ChatSessionOptions {
@@ -138,11 +138,8 @@ export class ChatSession {
   }
 
   async #load(remote: RemoteAgent): Promise<void> {
-    const { agent } = this.#options;
-    const rows = await listAgentTasks(agent, {
-      contextId: this.contextId!,
-      pageSize: String(MAX_TURNS),
-    });
+    const filters = { agent: this.#options.agent.id, contextId: this.contextId };
+    const { tasks: rows } = await listTasks(filters, { size: MAX_TURNS });
     const known = new Map(this.#turns.map((turn) => [turn.task?.id, turn]));
     const ids = rows.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
     const turns = await Promise.all(

@@ -1,12 +1,11 @@
-import { useEffect } from "preact/hooks";
 import { StateBadge } from "../kit/state-badge.tsx";
 import { Ago } from "../kit/time.tsx";
 import { VisibleText } from "../kit/visible-text.tsx";
 import { Link } from "../navigation/navigate.tsx";
-import { onTaskChange } from "../server/feed.ts";
+import { useLive } from "../server/live.ts";
 import { useResource } from "../server/resource.ts";
 import type { AgentSummary } from "../server/about.ts";
-import { listAgentTasks } from "../server/task-list.ts";
+import { listTasks } from "../server/task-list.ts";
 import { groupByContext } from "./conversations.ts";
 
 interface ConversationListProps {
@@ -16,18 +15,9 @@ interface ConversationListProps {
 
 /** The conversations with an agent, the most recent first. */
 export function ConversationList({ agent, contextId }: ConversationListProps) {
-  const page = useResource(() => listAgentTasks(agent, { pageSize: "100" }), [agent.id]);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = onTaskChange(() => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        page.reload();
-      }, 500);
-    });
-    return () => (stop(), clearTimeout(timer));
-  }, [agent.id]);
-  const conversations = groupByContext(page.value ?? []);
+  const page = useResource(() => listTasks({ agent: agent.id }, { size: 100 }), [agent.id]);
+  useLive(page.reload);
+  const conversations = groupByContext(page.value?.tasks ?? []);
   return (
     <nav class="conversations" aria-label="Conversations">
       <Link to={{ page: "chat", agent: agent.id }} class="button new-chat">

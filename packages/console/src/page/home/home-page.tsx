@@ -1,16 +1,55 @@
+import type { TaskState } from "@convoke/protocol";
 import { oneLine } from "@convoke/protocol/internal";
 import type { VNode } from "preact";
 import { Icon, type IconName } from "../kit/icon.tsx";
 import { Loading, Problem } from "../kit/notices.tsx";
+import { RiskBadge } from "../kit/risk-badge.tsx";
 import { StateBadge } from "../kit/state-badge.tsx";
 import { Ago } from "../kit/time.tsx";
 import { Link } from "../navigation/navigate.tsx";
 import type { Route } from "../navigation/route.ts";
 import { type AgentSummary, about } from "../server/about.ts";
+import { type ApprovalRequest, openApprovals } from "../server/approvals.ts";
 import { useLive } from "../server/live.ts";
 import { useResource } from "../server/resource.ts";
-import type { TaskRow } from "../server/task-list.ts";
-import { type Overview, type WaitingApproval, loadOverview } from "./overview.ts";
+import { type TaskRow, listTasks } from "../server/task-list.ts";
+
+/** Some tasks, and how many there are. */
+interface Group {
+  readonly rows: readonly TaskRow[];
+  /** Such as "3", or "20+" if there are more than were read. */
+  readonly count: string;
+}
+
+/** The tasks that the page shows. */
+interface Overview {
+  readonly running: Group;
+  readonly waiting: Group;
+  readonly failed: Group;
+  readonly completed: Group;
+}
+
+/** More tasks of a state are not counted: the list of tasks has them. */
+const COUNTED = 20;
+
+async function loadOverview(): Promise<Overview> {
+  const [running, waiting, failed, completed] = await Promise.all([
+    loadGroup(["working", "submitted"]),
+    loadGroup(["input-required", "auth-required"]),
+    loadGroup(["failed", "rejected"]),
+    loadGroup(["completed"]),
+  ]);
+  return { running, waiting, failed, completed };
+}
+
+async function loadGroup(states: readonly TaskState[]): Promise<Group> {
+  const pages = await Promise.all(states.map((status) => listTasks({ status }, { size: COUNTED })));
+  const rows = pages
+    .flatMap(({ tasks }) => tasks)
+    .toSorted((one, other) => (one.status.timestamp < other.status.timestamp ? 1 : -1));
+  const isAll = pages.every(({ nextPageToken = "" }) => nextPageToken === "");
+  return { rows, count: isAll ? String(rows.length) : `${rows.length}+` };
+}
 
 /** What runs, what waits for a person, what failed, and the agents to talk to. */
 export function HomePage() {
@@ -31,7 +70,7 @@ export function HomePage() {
   );
 }
 
-function Counts({ running, waiting, approvals, failed, completed }: Overview) {
+function Counts({ running, waiting, failed, completed }: Overview) {
   const tasks = (status: string): Route => ({ page: "tasks", filters: { status } });
   return (
     <ul class="home-counts" aria-label="Tasks by state">
@@ -39,7 +78,7 @@ function Counts({ running, waiting, approvals, failed, completed }: Overview) {
       <Count name="Waiting" count={waiting.count} kind="warn" to={tasks("input-required")} />
       <Count
         name="Approvals"
-        count={String(approvals.length)}
+        count={String(openApprovals.value?.length ?? 0)}
         kind="warn"
         to={{ page: "approvals" }}
       />
@@ -72,7 +111,8 @@ function Count({ name, count, kind, to }: CountProps) {
 /** A list shows the newest ones: the page of all tasks has the rest. */
 const SHOWN = 6;
 
-function Lists({ approvals, waiting, running, failed }: Overview) {
+function Lists({ waiting, running, failed }: Overview) {
+  const approvals = openApprovals.value ?? [];
   return (
     <>
       <Panel
@@ -103,7 +143,7 @@ function Lists({ approvals, waiting, running, failed }: Overview) {
 /** Tasks that wait for an approval are shown as the approval. */
 function withoutApprovals(
   rows: readonly TaskRow[],
-  approvals: readonly WaitingApproval[],
+  approvals: readonly ApprovalRequest[],
 ): readonly TaskRow[] {
   const asked = new Set(approvals.map(({ taskId }) => taskId));
   return rows.filter(({ id }) => !asked.has(id));
@@ -147,15 +187,14 @@ function taskLine(row: TaskRow) {
   );
 }
 
-function approvalLine({ id, title, risk, createdAt }: WaitingApproval) {
+function approvalLine({ id, title, risk, createdAt }: ApprovalRequest) {
   return (
     <li key={id}>
       <Link to={{ page: "approvals" }} class="home-line">
         <span class="home-line-text">{oneLine(title)}</span>
-        <span class="badge home-approval">Approval</span>
+        <RiskBadge risk={risk} />
         <span class="home-line-facts muted small">
-          {risk !== undefined && `${oneLine(risk, 20)} risk · `}
-          <Ago at={createdAt} />
+          Approval · <Ago at={createdAt} />
         </span>
       </Link>
     </li>

@@ -1,6 +1,6 @@
 import type { TaskState } from "@convoke/protocol";
 import type { TaskFilters } from "../navigation/route.ts";
-import { type AgentSummary, findAgent } from "./about.ts";
+import { findAgent } from "./about.ts";
 import { ask } from "./session.ts";
 
 /** A task in a list. */
@@ -44,13 +44,4 @@ export function listTasks(
   if (page.token !== undefined) query.set("pageToken", page.token);
   const path = agent === undefined ? "" : (findAgent(agent)?.path ?? `/agents/${agent}`);
   return ask(`${path}/convoke/tasks?${query}`, { signal });
-}
-
-/** The tasks of one agent, the most recently changed first: all, or those of a conversation. */
-export async function listAgentTasks(
-  { path = "" }: AgentSummary,
-  query: { readonly contextId?: string; readonly pageSize: string },
-): Promise<readonly TaskRow[]> {
-  const page = await ask<TaskPage>(`${path}/convoke/tasks?${new URLSearchParams(query)}`);
-  return page.tasks;
 }

@@ -80,7 +80,7 @@ describe("the story", () => {
     ]);
   });
 
-  test("is told of any events without an error, also if another maker has written them", () => {
+  test("reads events of any kind without an error, also those of other vendors", () => {
     const kinds = [
       "message",
       "ask",

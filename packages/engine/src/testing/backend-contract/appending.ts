@@ -3,6 +3,7 @@ import type { CommitStep } from "../../log/backend.ts";
 import {
   type OpenBackend,
   aCreation,
+  aPush,
   aStep,
   anEvent,
   someEvents,
@@ -104,6 +105,36 @@ export function describeAppending(open: OpenBackend): void {
           expect(await backend.commit(step)).toEqual({ kind: "committed", head });
         }
         expect(await wholeLog(backend, "t1")).toEqual(whole);
+      }),
+    );
+
+    test(
+      "a task can end in the step that creates it, with its message and its push config",
+      using(open, async (backend) => {
+        const whole = aCreation("t1", {
+          after: { head: 0, epoch: 1 },
+          events: someEvents("all", 4),
+          state: "completed",
+          message: { messageId: "m1", digest: "d1" },
+          push: aPush("p1"),
+          wakeAt: 5_000,
+          running: true,
+        });
+
+        expect(await backend.commit(whole)).toEqual({ kind: "committed", head: 4 });
+        expect(await backend.commit(whole)).toEqual({ kind: "committed", head: 4 });
+
+        const again = { ...whole, taskId: "t2" };
+        const duplicate = { kind: "duplicate", taskId: "t1", digest: "d1" };
+        expect(await backend.commit(again)).toEqual(duplicate);
+        expect(await backend.tasks.get("t2")).toBeUndefined();
+        expect(await backend.pushes.ofTask("t2")).toEqual([]);
+        expect(await backend.tasks.get("t1")).toMatchObject({ state: "completed", head: 4 });
+        expect(await backend.pushes.ofTask("t1")).toMatchObject([{ id: "p1", cursor: 0 }]);
+        expect(await backend.tasks.unfinished("", 9)).toEqual([]);
+        expect(await backend.tasks.waking(9)).toEqual([]);
+        const late = aStep("t1", { events: [anEvent("late")] });
+        expect(await backend.commit(late)).toEqual({ kind: "terminal", state: "completed" });
       }),
     );
 

@@ -205,8 +205,9 @@ async function end(
   await backend.commit(aCreation(taskId, { state: "completed", statusAt }, task));
 }
 
-function prune(backend: Backend, endedBefore: number): Promise<number> {
-  return backend.retention.prune({ endedBefore, keep: Number.POSITIVE_INFINITY, limit: 100 });
+async function prune(backend: Backend, endedBefore: number): Promise<number> {
+  const query = { endedBefore, keep: Number.POSITIVE_INFINITY, limit: 100 };
+  return (await backend.retention.prune(query)).length;
 }
 
 /**

@@ -38,6 +38,20 @@ export function describeMessages(open: OpenBackend): void {
     );
 
     test(
+      "the first one wins also if it belongs to a task that changes hands",
+      using(open, async (backend) => {
+        const answers = await Promise.all([
+          backend.commit(aCreation("t1")),
+          backend.commit(aStep("t1", { epoch: 2, message })),
+          backend.commit(aCreation("t2", { message })),
+        ]);
+
+        expect(answers.map(({ kind }) => kind)).toEqual(["committed", "committed", "duplicate"]);
+        expect(answers[2]).toEqual({ kind: "duplicate", taskId: "t1", digest: "d1" });
+      }),
+    );
+
+    test(
       "another owner can use the same messageId",
       using(open, async (backend) => {
         await backend.commit(aCreation("t1", { message }));

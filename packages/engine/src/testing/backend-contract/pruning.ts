@@ -172,6 +172,61 @@ export function describePruning(open: OpenBackend): void {
     );
 
     test(
+      "tasks of one owner are pruned, or those of all owners except some",
+      using(open, async (backend) => {
+        for (const [index, owner] of ["ann", "bob", "eve", "ann"].entries()) {
+          const ended = { state: "completed", statusAt: 10 + index } as const;
+          await backend.commit(aCreation(`t${index}`, ended, { owner }));
+        }
+        const ids = async () =>
+          (await backend.tasks.newest({ limit: 9 })).map(({ taskId }) => taskId);
+
+        expect(await prune(backend, { endedBefore: 12, owner: "ann" })).toBe(1);
+        expect(await ids()).toEqual(["t3", "t2", "t1"]);
+        expect(await prune(backend, { keep: 0, exceptOwners: ["ann", "bob"] })).toBe(1);
+        expect(await ids()).toEqual(["t3", "t1"]);
+        expect(await prune(backend, { endedBefore: 99, exceptOwners: ["ann"], limit: 1 })).toBe(1);
+        expect(await ids()).toEqual(["t3"]);
+      }),
+    );
+
+    test(
+      "tasks of one agent are pruned, or those of all agents except some, and owners are spared in either case",
+      using(open, async (backend) => {
+        for (const [index, agentId] of ["poet", "clerk", undefined, "poet", "poet"].entries()) {
+          const ended = { state: "completed", statusAt: 10 + index } as const;
+          const facts = { owner: index === 4 ? "eve" : "ann", ...(agentId && { agentId }) };
+          await backend.commit(aCreation(`t${index}`, ended, facts));
+        }
+        const ids = async () =>
+          (await backend.tasks.newest({ limit: 9 })).map(({ taskId }) => taskId);
+
+        expect(await prune(backend, { endedBefore: 13, agentId: "poet" })).toBe(1);
+        expect(await ids()).toEqual(["t4", "t3", "t2", "t1"]);
+        expect(await prune(backend, { keep: 0, exceptAgents: ["poet", "clerk"] })).toBe(1);
+        expect(await ids()).toEqual(["t4", "t3", "t1"]);
+        const poets = { endedBefore: 99, agentId: "poet" };
+        expect(await prune(backend, { ...poets, exceptOwners: ["eve"] })).toBe(1);
+        expect(await ids()).toEqual(["t4", "t1"]);
+        expect(await prune(backend, { endedBefore: 99, exceptAgents: ["clerk"] })).toBe(1);
+        expect(await ids()).toEqual(["t1"]);
+      }),
+    );
+
+    test(
+      "tasks that ended before a time are left alone, and count among those that are kept",
+      using(open, async (backend) => {
+        await end(backend, { t1: 10, t2: 20, t3: 30, t4: 40 });
+
+        expect(await prune(backend, { endedBefore: 30, endedFrom: 20 })).toBe(1);
+        expect(await left(backend)).toEqual(["t4", "t3", "t1"]);
+        expect(await prune(backend, { keep: 2, endedFrom: 20 })).toBe(0);
+        expect(await prune(backend, { keep: 1, endedFrom: 20 })).toBe(1);
+        expect(await left(backend)).toEqual(["t4", "t1"]);
+      }),
+    );
+
+    test(
       "a task that ended earlier in the same tick is pruned, and later steps of that tick are refused as unknown",
       using(open, async (backend) => {
         const answers = await Promise.all([
@@ -270,13 +325,15 @@ async function end(backend: Backend, endings: Readonly<Record<string, number>>):
     );
 }
 
-function prune(backend: Backend, query: Partial<PruneQuery>): Promise<number> {
-  return backend.retention.prune({
+/** Resolves to the number of removed tasks. */
+async function prune(backend: Backend, query: Partial<PruneQuery>): Promise<number> {
+  const removed = await backend.retention.prune({
     endedBefore: Number.NEGATIVE_INFINITY,
     keep: Number.POSITIVE_INFINITY,
     limit: 100,
     ...query,
   });
+  return removed.length;
 }
 
 async function finishPush(backend: Backend, taskId: string, state: "done" | "dead"): Promise<void> {

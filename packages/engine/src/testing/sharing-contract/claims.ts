@@ -41,6 +41,8 @@ export function describeClaims(open: OpenStorage): void {
         await a.commit(aStep("asks", { state: "input-required", running: false }));
         await a.commit(aRun("ends"));
         await a.commit(aStep("ends", { state: "completed", events: [anEvent("end")] }));
+        await a.commit(aRun("ends at once", { state: "completed" }));
+        await a.commit(aRun("asks at once", { state: "input-required", running: false }));
         await a.commit(aRun("waits", { running: false }));
         await a.commit({
           ...aRun("other"),
@@ -76,6 +78,8 @@ export function describeClaims(open: OpenStorage): void {
         await a.commit(aRun("t2"));
         const query = { agentIds: [AGENT], dueAt: 0, limit: 9, abandoned: ["t1", "unknown"] };
 
+        expect(await b.sharing.ownTasks()).toEqual([]);
+        expect(await a.sharing.ownTasks()).toEqual(["t1", "t2"]);
         expect(await b.sharing.claim(query)).toEqual([]);
         expect(await a.sharing.claim(query)).toMatchObject([
           { taskId: "t1", reason: "released", epoch: 2 },

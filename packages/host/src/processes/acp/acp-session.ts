@@ -1,3 +1,4 @@
+import { packageVersion } from "@convoke/engine/version";
 import {
   type ClientConnection,
   type ClientContext,
@@ -141,7 +142,7 @@ export class AcpSession implements ProgramSession {
     const { files, authMethod: methodId } = this.#settings;
     this.#facts = await this.#agent.request(agentMethods.initialize, {
       protocolVersion: PROTOCOL_VERSION,
-      clientInfo: { name: "convoke", version: "0.1.0" },
+      clientInfo: { name: "convoke", version: packageVersion() },
       clientCapabilities: { fs: { readTextFile: files, writeTextFile: files }, terminal: false },
     });
     if (methodId === undefined) return;

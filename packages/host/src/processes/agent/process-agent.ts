@@ -37,6 +37,7 @@ export function processAgent(options: ProcessAgentOptions): Agent {
       return new ProgramTurn(turn, { sessions: open(), settings, warn }).run();
     },
     abandon: (task) => void sessions?.stopTask(task.id),
+    erase: (scope) => open().erase(scope),
     prepare: (given) => {
       place = given;
       // At once, so that processes that a crash left behind are ended.

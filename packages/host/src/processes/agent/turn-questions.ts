@@ -6,6 +6,7 @@ import {
   type ApprovalOption,
   type Message,
   type Turn,
+  deciderOf,
 } from "@convoke/protocol";
 import { type ContentChange, previewOf } from "@convoke/coder/internal";
 import { type Answer, type OpenRequest, checkAnswer } from "@convoke/runtime";
@@ -138,11 +139,14 @@ export class TurnQuestions {
     const answered = given?.option === "reject" ? "rejected" : "approved";
     return {
       outcome: given === undefined ? unanswered : answered,
-      ...(given && { option: given.option }),
+      ...(given && { option: given.option, decidedBy: this.#decider(answer!) }),
       ...(given?.feedback !== undefined && { feedback: given.feedback }),
-      decidedBy: this.#turn.caller.owner,
       decidedAt: this.#turn.now().toISOString(),
     };
+  }
+
+  #decider(answer: Message): string {
+    return deciderOf(answer) ?? this.#turn.caller.owner;
   }
 
   #read(request: OpenRequest, message: Message): Answer {

@@ -1,4 +1,4 @@
-import { A2AError, type AgentEnvironment } from "@convoke/protocol";
+import { A2AError, type AgentEnvironment, type ErasureScope } from "@convoke/protocol";
 import { orAborted, startTimer } from "@convoke/protocol/internal";
 import { ChildRecords } from "@convoke/runtime/processes";
 import { mkdir } from "node:fs/promises";
@@ -90,6 +90,16 @@ export class ProgramSessions {
   async stopTask(taskId: string): Promise<void> {
     for (const [key, entry] of this.#entries) {
       if (entry.taskId === taskId) await this.#stop(key, entry);
+    }
+  }
+
+  /** Ends the processes of conversations, and forgets by which id their program can load them. */
+  async erase({ owner, contextIds }: ErasureScope): Promise<void> {
+    for (const contextId of contextIds) {
+      const key = sessionKey({ owner, contextId });
+      const entry = this.#entries.get(key);
+      if (entry !== undefined) await this.#stop(key, entry);
+      this.#stored.delete(key);
     }
   }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** To whom a session belongs. The same context of another owner is another session. */
@@ -37,16 +37,25 @@ export class StoredSessions {
     this.#known.set(key, resumeId);
     if (this.#folder === undefined) return;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const file = join(this.#folder, `${key}.json`);
+    const file = this.#fileOf(key);
     // Renamed, so that a crash leaves the old or the new file.
     writeFileSync(`${file}.new`, JSON.stringify({ resumeId }), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
 
+  delete(key: string): void {
+    this.#known.delete(key);
+    if (this.#folder !== undefined) rmSync(this.#fileOf(key), { force: true });
+  }
+
+  #fileOf(key: string): string {
+    return join(this.#folder ?? "", `${key}.json`);
+  }
+
   #read(key: string): string | undefined {
     if (this.#folder === undefined) return undefined;
     try {
-      const text = readFileSync(join(this.#folder, `${key}.json`), "utf8");
+      const text = readFileSync(this.#fileOf(key), "utf8");
       const { resumeId } = JSON.parse(text) as { readonly resumeId?: unknown };
       return typeof resumeId === "string" ? resumeId : undefined;
     } catch {

@@ -7,6 +7,8 @@ import { id } from "../../schema/schema.ts";
 export interface ProtoShape {
   /** Maps `messageId` and `message_id` to `messageId`. */
   readonly names: ReadonlyMap<string, string>;
+  /** The JSON names of fields whose values are used as they are. */
+  readonly plain: ReadonlySet<string>;
   readonly integers: ReadonlySet<string>;
   readonly isNullUnset: boolean;
 }
@@ -28,6 +30,7 @@ export function protoShape(names: readonly string[], options: ShapeOptions = {})
       ...Object.entries(aliases),
       ...names.flatMap((name) => [[snakeCase(name), name] as const, [name, name] as const]),
     ]),
+    plain: new Set(names.filter((name) => !integers.includes(name))),
     integers: new Set(integers),
     isNullUnset,
   };
@@ -62,9 +65,10 @@ export function readProtoFields(value: unknown, shape: ProtoShape, field: string
 
 /** Whether nothing has to be renamed, dropped or converted, as in nearly every request. */
 function isPlain(value: Readonly<Record<string, unknown>>, shape: ProtoShape): boolean {
-  for (const key of Object.keys(value)) {
-    if (shape.names.get(key) !== key || shape.integers.has(key)) return false;
-    if (value[key] === null && shape.isNullUnset) return false;
+  // Not Object.keys, whose array costs more than the check. It runs for each event of a stream.
+  for (const key in value) {
+    if (!shape.plain.has(key)) return false;
+    if (shape.isNullUnset && value[key] === null) return false;
   }
   return true;
 }

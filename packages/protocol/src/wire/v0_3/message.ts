@@ -1,7 +1,7 @@
 import { isObject } from "../../internal/json.ts";
 import { invalidParams } from "../../model/errors.ts";
 import type { Message } from "../../model/message.ts";
-import type { A2APart, DataPart, FilePart } from "../../model/part.ts";
+import type { A2APart, DataPart, FilePart, TextPart } from "../../model/part.ts";
 import { toolActivityType } from "../../extensions/tool-activity.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
 import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
@@ -70,6 +70,16 @@ export function decodePart(sent: object, field: string): A2APart {
   if (part.kind === "file") return checkFileContent(part, field);
   if (part.kind === "data") return unwrapData(part);
   return part;
+}
+
+const TEXT_FIELDS = ["kind", "text"];
+
+/** Whether the part is text without anything else, with its fields in this order. */
+export function isOnlyText(part: object): boolean {
+  let place = 0;
+  for (const name in part) if (name !== TEXT_FIELDS[place++]) return false;
+  const { kind, text } = part as Partial<TextPart>;
+  return kind === "text" && typeof text === "string";
 }
 
 const FILE_SHAPE = jsonShape(["name", "mimeType", "bytes", "uri"]);

@@ -9,9 +9,16 @@ import { A2AError } from "../../model/errors.ts";
 import type { A2APart, Metadata } from "../../model/part.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
 import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
-import { withKind } from "../codec/values.ts";
+import { isKindFirst, withKind } from "../codec/values.ts";
 import { findKind, fromLegacyArtifactUpdate, fromLegacyState } from "../legacy/messages.ts";
-import { decodePart, decodeSentMessage, encodeMessage, encodePart, isSameIn03 } from "./message.ts";
+import {
+  decodePart,
+  decodeSentMessage,
+  encodeMessage,
+  encodePart,
+  isOnlyText,
+  isSameIn03,
+} from "./message.ts";
 import { TASK_ID, TASK_QUERY } from "./schemas.ts";
 import type { ArtifactUpdateEvent, PublicEvent, StatusUpdateEvent } from "../../model/events.ts";
 
@@ -161,6 +168,7 @@ export function encodeEvent(event: PublicEvent): PublicEvent {
 export function decodeEvent(value: unknown): PublicEvent {
   switch (findKind(value)) {
     case "artifact-update": {
+      if (isPlainChunk(value)) return value;
       const event = fromLegacyArtifactUpdate(value) as ArtifactUpdateEvent;
       return withKind("artifact-update", { ...event, artifact: decodeArtifact(event.artifact) });
     }
@@ -179,4 +187,14 @@ export function decodeEvent(value: unknown): PublicEvent {
     default:
       throw new A2AError("InvalidAgentResponse", "the event has no known kind");
   }
+}
+
+/**
+ * Whether an artifact update needs neither conversion nor further checks, as nearly every chunk of an
+ * answer. The model has the form of 0.3, so it is used as it was sent.
+ */
+function isPlainChunk(value: unknown): value is ArtifactUpdateEvent {
+  const { artifact } = value as Partial<ArtifactUpdateEvent>;
+  const parts: unknown = artifact?.parts;
+  return isKindFirst(value as object) && Array.isArray(parts) && parts.every(isOnlyText);
 }

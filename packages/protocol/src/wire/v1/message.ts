@@ -1,7 +1,7 @@
 import { isObject } from "../../internal/json.ts";
 import { invalidParams } from "../../model/errors.ts";
 import type { Message, Role } from "../../model/message.ts";
-import type { A2APart, Metadata } from "../../model/part.ts";
+import { type A2APart, type Metadata, textPart } from "../../model/part.ts";
 import { compileCheck } from "../../schema/compile-schema.ts";
 import { jsonShape, readProtoFields } from "../codec/proto-fields.ts";
 import { readBase64, withKind } from "../codec/values.ts";
@@ -89,6 +89,8 @@ const PART_SHAPE = jsonShape(["text", "raw", "url", "data", "filename", "mediaTy
 
 /** Decodes a part. The value is known to be an object. */
 export function decodePart(sent: object, field: string): A2APart {
+  // Every chunk of an answer, so the checks below are left out.
+  if (isOnlyText(sent)) return textPart(sent.text);
   const value = readProtoFields(sent, PART_SHAPE, field) as object;
   checkPart(value, field);
   // Presence counts, not truthiness: `text: ""` and `data: null` are content.
@@ -110,6 +112,11 @@ export function decodePart(sent: object, field: string): A2APart {
       ...(url === undefined ? {} : { uri: url }),
     },
   });
+}
+
+function isOnlyText(sent: object): sent is { readonly text: string } {
+  for (const name in sent) if (name !== "text") return false;
+  return typeof (sent as WirePart).text === "string";
 }
 
 const CONTENTS = ["text", "raw", "url", "data"] as const;

@@ -72,12 +72,25 @@ const ARTIFACT_SHAPE = jsonShape([
   "extensions",
 ]);
 
-/** ProtoJSON omits empty fields. */
+/**
+ * ProtoJSON omits empty fields. Like `decodeArtifactUpdate`, it runs for each chunk of an answer and
+ * therefore names the fields of its shape: copying an object with unknown fields takes much longer.
+ */
 function decodeArtifact(value: unknown): A2AArtifact {
-  const artifact = readProtoFields(value, ARTIFACT_SHAPE, "artifact") as A2AArtifact;
-  const { parts = [] } = artifact as Partial<A2AArtifact>;
-  return { ...artifact, parts: parts.map((part) => decodePart(part, "artifact.parts")) };
+  const read = readProtoFields(value, ARTIFACT_SHAPE, "artifact") as Partial<A2AArtifact>;
+  const { artifactId, name, description, parts = [], metadata, extensions } = read;
+  const artifact = {
+    artifactId,
+    parts: parts.map((part) => decodePart(part, "artifact.parts")),
+  } as Mutable<A2AArtifact>;
+  if (name !== undefined) artifact.name = name;
+  if (description !== undefined) artifact.description = description;
+  if (metadata !== undefined) artifact.metadata = metadata;
+  if (extensions !== undefined) artifact.extensions = extensions;
+  return artifact;
 }
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** All four fields are always present; `artifacts` only on request, and then even if empty (1.0 §3.1.4). */
 export function encodeTaskPage(page: TaskPage, includeArtifacts: boolean): object {
@@ -177,11 +190,7 @@ const STATUS_UPDATE_SHAPE = jsonShape(["taskId", "contextId", "status", "metadat
 export function decodeEvent(value: unknown): PublicEvent {
   const named = readProtoFields(value ?? {}, EVENT_SHAPE, "event") as StreamResponse;
   const { task, message, statusUpdate, artifactUpdate } = named;
-  if (artifactUpdate !== undefined) {
-    const update = readProtoFields(artifactUpdate, ARTIFACT_UPDATE_SHAPE, "artifactUpdate");
-    const { artifact, ...rest } = update as ArtifactUpdateEvent;
-    return withKind("artifact-update", { ...rest, artifact: decodeArtifact(artifact) });
-  }
+  if (artifactUpdate !== undefined) return decodeArtifactUpdate(artifactUpdate);
   if (statusUpdate !== undefined) {
     const update = readProtoFields(statusUpdate, STATUS_UPDATE_SHAPE, "statusUpdate");
     const { status: sent, ...rest } = update as StatusUpdateEvent;
@@ -192,4 +201,19 @@ export function decodeEvent(value: unknown): PublicEvent {
   if (message !== undefined) return decodeSentMessage(message, "message");
   if ((value as { kind?: unknown } | null)?.kind !== undefined) return decodeEvent03(value);
   throw new A2AError("InvalidAgentResponse", "the event has no known member");
+}
+
+function decodeArtifactUpdate(value: unknown): ArtifactUpdateEvent {
+  const read = readProtoFields(value, ARTIFACT_UPDATE_SHAPE, "artifactUpdate");
+  const { taskId, contextId, artifact, append, lastChunk, metadata } = read as ArtifactUpdateEvent;
+  const event: Mutable<ArtifactUpdateEvent> = {
+    kind: "artifact-update",
+    taskId,
+    contextId,
+    artifact: decodeArtifact(artifact),
+  };
+  if (append !== undefined) event.append = append;
+  if (lastChunk !== undefined) event.lastChunk = lastChunk;
+  if (metadata !== undefined) event.metadata = metadata;
+  return event;
 }

@@ -26,16 +26,26 @@ export interface FileRules {
   readonly supportedUrls: SupportedUrls;
 }
 
+/** The messages of entries that one model has been sent. */
+export type SentMessages = WeakMap<TranscriptEntry, AiSdkMessage>;
+
 /**
  * Converts the transcript to an AI SDK prompt. Empty entries are left out, because providers reject
  * them.
+ *
+ * @param sent each turn sends the whole transcript again, so an entry is converted only once
  */
-export function promptOf(request: ModelRequest, rules: FileRules): AiSdkMessage[] {
+export function promptOf(
+  request: ModelRequest,
+  rules: FileRules,
+  sent: SentMessages,
+): AiSdkMessage[] {
   const { instructions = "", transcript } = request;
   const messages: AiSdkMessage[] =
     instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
   for (const entry of transcript) {
-    const message = messageOf(entry, rules);
+    const message = sent.get(entry) ?? messageOf(entry, rules);
+    sent.set(entry, message);
     if (message.content.length > 0) messages.push(message);
   }
   return messages;

@@ -1,11 +1,28 @@
 import { describe, expect, test } from "vitest";
-import { userContentOf } from "./prompt.ts";
+import type { TranscriptEntry } from "../../model/model.ts";
+import { promptOf, userContentOf } from "./prompt.ts";
 
 const RULES = {
   provider: "openai.responses",
   version: "v4",
   supportedUrls: { "image/*": [/^https:/] },
 } as const;
+
+test("an entry that was sent in an earlier turn is not converted again", () => {
+  const sent = new WeakMap();
+  const call = { kind: "tool-call", toolCallId: "1", toolName: "t", input: '{"a":1}' } as const;
+  const first: TranscriptEntry = { role: "assistant", content: [call] };
+  const second: TranscriptEntry = {
+    role: "tool",
+    results: [{ toolCallId: "1", toolName: "t", output: "x", isError: false }],
+  };
+
+  const [before] = promptOf({ transcript: [first], tools: [] }, RULES, sent);
+  const [again, result] = promptOf({ transcript: [first, second], tools: [] }, RULES, sent);
+
+  expect(again).toBe(before);
+  expect(result).toMatchObject({ role: "tool", content: [{ toolCallId: "1" }] });
+});
 
 describe("files for a model", () => {
   test("text is shown as text, in a fence that it cannot close", () => {

@@ -1,10 +1,10 @@
+import { packageVersion } from "@convoke/engine/version";
 import type { Caller } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import { unscopedOwner } from "../../guard/guard.ts";
 import { ROLE_SCOPES } from "../../guard/roles.ts";
 import { type HttpRequest, type HttpResponse, jsonResponse } from "../../http/exchange.ts";
 import { admit } from "./admit.ts";
-import { packageVersion } from "./package-version.ts";
 
 /** Describes the server, its agents, and what the caller may do here. */
 export async function handleAbout(

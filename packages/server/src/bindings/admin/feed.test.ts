@@ -31,6 +31,7 @@ function aFeed() {
       return !client.isBehind;
     },
     end: () => void client.ends++,
+    abort: () => undefined,
   });
   onTestFinished(() => control.closed());
   const change = (taskId: string, head: number): void =>

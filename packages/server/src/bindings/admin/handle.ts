@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { pathId } from "./admit.ts";
 import { handleDecision, handleListApprovals, parseApprovalPath } from "./approvals.ts";
 import { listPushes, replayPushes, testPush } from "./pushes.ts";
-import { handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
+import { handleDeleteTasks, handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
 
 /** An operation under `/convoke/`. None of them is part of A2A, which has no such operations. */
 export interface AdminRoute {
@@ -18,6 +18,15 @@ export interface AdminRoute {
 
 const PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
   ["/convoke/tasks", { name: "listTasks", method: "GET", handle: handleListTasks }],
+  ["/convoke/tasks:delete", { name: "deleteTasks", method: "POST", handle: handleDeleteTasks }],
+  [
+    "/convoke/erasures",
+    {
+      name: "eraseData",
+      method: "POST",
+      handle: async (...call) => (await import("./erasures.ts")).handleErasure(...call),
+    },
+  ],
   ["/convoke/approvals", { name: "listApprovals", method: "GET", handle: handleListApprovals }],
   ["/convoke/pushes", { name: "listPushes", method: "GET", handle: listPushes }],
   ["/convoke/pushes:replay", { name: "replayPushes", method: "POST", handle: replayPushes }],

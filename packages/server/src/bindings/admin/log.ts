@@ -12,6 +12,7 @@ import {
 } from "@convoke/protocol";
 import {
   type Engine,
+  type FileView,
   type LogView,
   type Seq,
   findTaskRecord,
@@ -53,13 +54,16 @@ export async function handleLog(
   const { owner: reader } = admitted.caller;
   if (/\btext\/event-stream\b/i.test(header(request, "accept") ?? "")) {
     const after = parseCursor(request, record.head);
-    return followLog(app, { taskId, reader, view, after, isEnded: isTerminal(record.state) });
+    const files = app.fileView(request);
+    const isEnded = isTerminal(record.state);
+    return followLog(app, { taskId, reader, view, files, after, isEnded });
   }
   const { contextId, agent, state, head, compacted, owner } = record;
   const after = parseWhole(request.query, "after") ?? 0;
   const limit = parseLimit(request.query);
-  const page = { ...view, after, limit, maxLength: PAGE_LENGTH };
-  const { events, last, isEmpty } = await readLogPage(app.engine.backend, taskId, page);
+  const files = app.fileView(request);
+  const page = { ...view, after, limit, maxLength: PAGE_LENGTH, files };
+  const { events, last, isEmpty } = await readLogPage(app.engine, taskId, page);
   const about = {
     id: taskId,
     contextId,
@@ -110,6 +114,7 @@ interface Following {
   /** The owner that reads. */
   readonly reader: string;
   readonly view: LogView;
+  readonly files: FileView;
   readonly after: Seq;
   /** Whether the task has ended already. */
   readonly isEnded: boolean;
@@ -174,10 +179,16 @@ class StoredLogReader implements EntryReader<LogText> {
   }
 
   async next(): Promise<readonly LogText[]> {
-    const { taskId, view } = this.#following;
+    const { taskId, view, files } = this.#following;
     for (;;) {
-      const request = { ...view, after: this.#cursor, limit: PAGE, maxLength: STREAM_LENGTH };
-      const page = await readLogPage(this.#engine.backend, taskId, request);
+      const request = {
+        ...view,
+        files,
+        after: this.#cursor,
+        limit: PAGE,
+        maxLength: STREAM_LENGTH,
+      };
+      const page = await readLogPage(this.#engine, taskId, request);
       this.#cursor = page.last;
       this.#hasEnd ||= page.hasEnd;
       this.#isEnded = this.#hasEnd && page.isEmpty;

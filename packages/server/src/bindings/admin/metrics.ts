@@ -1,3 +1,4 @@
+import { packageVersion } from "@convoke/engine/version";
 import { A2AError, type Caller, type TaskState } from "@convoke/protocol";
 import type { Engine, MetricsSample } from "@convoke/engine";
 import type { App } from "../app.ts";
@@ -5,7 +6,6 @@ import { denied } from "../../guard/authorize.ts";
 import { ROLE_SCOPES } from "../../guard/roles.ts";
 import { type HttpRequest, type HttpResponse, jsonResponse } from "../../http/exchange.ts";
 import { admit } from "./admit.ts";
-import { packageVersion } from "./package-version.ts";
 
 /** Returns what the server does now, and what happened in the last hour. */
 export async function handleMetrics(

@@ -1,8 +1,21 @@
 import { CODECS, type Caller, TASK_STATES, type TaskState, invalidParams } from "@convoke/protocol";
-import { type TaskSummary, listTaskSummaries, readTask, readTaskAt } from "@convoke/engine";
+import { isObject } from "@convoke/protocol/internal";
+import {
+  type DeleteTasksRequest,
+  type TaskSummary,
+  deleteTasks,
+  listTaskSummaries,
+  readTask,
+  readTaskAt,
+} from "@convoke/engine";
 import type { App } from "../app.ts";
 import { unscopedOwner } from "../../guard/guard.ts";
-import { type HttpRequest, type HttpResponse, jsonResponse } from "../../http/exchange.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  jsonResponse,
+  parseJson,
+} from "../../http/exchange.ts";
 import { admit, parsePageSize, parseWhole, pathId } from "./admit.ts";
 
 const TASK_PATH = /^\/convoke\/tasks\/(?<id>[^/]+)$/;
@@ -72,9 +85,42 @@ export async function handleGetTask(
   const at = parseWhole(query, "at");
   const params = { taskId, ...(historyLength !== undefined && { historyLength }) };
   const admitted = await admit(app, "getTask", { ...facts, params });
-  const call = { engine: app.engine, ...admitted };
+  const call = { engine: app.engine, files: app.fileView(facts.request), ...admitted };
   const { task, owner } =
     at === undefined ? await readTask(params, call) : await readTaskAt({ ...params, at }, call);
   const body = { ...unscopedOwner(owner), task: CODECS["0.3"].encodeTask(task) };
   return jsonResponse(200, JSON.stringify(body));
+}
+
+/** How many tasks one request deletes at most. */
+const MAX_DELETED = 100;
+
+/** Deletes tasks of the caller or of any owner: all that are named, or none. */
+export async function handleDeleteTasks(
+  app: App,
+  request: HttpRequest,
+  identified: Caller,
+): Promise<HttpResponse> {
+  const params = parseDeleteRequest(parseJson(await request.body()));
+  const admitted = await admit(app, "deleteTasks", { request, caller: identified, params });
+  const records = await deleteTasks(params, { engine: app.engine, ...admitted });
+  const deleted = records.map(({ taskId }) => taskId);
+  app.audit.record("task.deleted", {
+    requestId: request.id,
+    ...unscopedOwner(admitted.caller.owner),
+    taskIds: deleted,
+  });
+  return jsonResponse(200, JSON.stringify({ deleted }));
+}
+
+function parseDeleteRequest(body: unknown): DeleteTasksRequest {
+  const { taskIds, cancel } = isObject(body) ? body : {};
+  const isList = Array.isArray(taskIds) && taskIds.every((id) => typeof id === "string");
+  if (!isList || taskIds.length === 0 || taskIds.length > MAX_DELETED) {
+    throw invalidParams("taskIds", `must be a list of 1 to ${MAX_DELETED} ids of tasks`);
+  }
+  if (cancel !== undefined && typeof cancel !== "boolean") {
+    throw invalidParams("cancel", "must be true or false");
+  }
+  return { taskIds, ...(cancel !== undefined && { cancel }) };
 }

@@ -6,6 +6,7 @@ import {
   PROTO_CODECS,
   type ProtocolVersion,
   type SpecPatch,
+  isPublic,
 } from "@convoke/protocol";
 import { type App, addressAgent } from "../app.ts";
 import { NOTHING_ACTIVE, activate, withHeaders } from "../extensions.ts";
@@ -168,8 +169,15 @@ function endAt(events: EventStream, deadline: Deadline): ByteStream {
       const stop = startTimer(deadline.at - performance.now(), () =>
         events.fail(deadlineExceeded(deadline)),
       );
-      const control = events.open({ ...sink, end: () => (stop(), sink.end()) });
-      return { ...control, closed: () => (stop(), control.closed()) };
+      const control = events.open({
+        write: (piece) => sink.write(piece),
+        end: () => (stop(), sink.end()),
+        abort: () => (stop(), sink.abort()),
+      });
+      return {
+        drained: () => control.drained(),
+        closed: () => (stop(), control.closed()),
+      };
     },
   };
 }
@@ -270,14 +278,23 @@ class GrpcFraming implements Framing {
   }
 
   #frame(entry: LogEntry): Uint8Array {
-    const { method, codec } = this.#options;
-    const text = entry.text(codec);
-    if (text === undefined) return NOTHING;
-    const response = JSON.parse(text) as Record<string, Event>;
+    const response = this.#response(entry);
+    if (response === undefined) return NOTHING;
     for (const event of Object.values(response)) {
       event.metadata = { ...event.metadata, [CURSOR]: String(entry.cursor) };
     }
-    return frameGrpcMessage(method.encodeResponse(response), allocate);
+    return frameGrpcMessage(this.#options.method.encodeResponse(response), allocate);
+  }
+
+  /** The event as an object of its own. A plain chunk, as most are, needs no text to be parsed. */
+  #response(entry: LogEntry): Record<string, Event> | undefined {
+    const { codec } = this.#options;
+    const { event } = entry;
+    if (entry.isPlainChunk && isPublic(event)) {
+      return codec.encodeEvent(event) as Record<string, Event>;
+    }
+    const text = entry.text(codec);
+    return text === undefined ? undefined : (JSON.parse(text) as Record<string, Event>);
   }
 }
 

@@ -48,7 +48,7 @@ export async function handleCommandMethod(
   const result = isList
     ? { commands: (await listCommands(app)).map(toSlashCommand) }
     : await execute(app, rpc.params, call);
-  return jsonResponse(200, resultText(rpc.id ?? null, JSON.stringify(result)));
+  return jsonResponse(200, resultText(rpc.id ?? null, result));
 }
 
 function toSlashCommand(command: CommandSummary): Metadata {

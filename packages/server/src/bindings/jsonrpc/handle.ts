@@ -86,13 +86,18 @@ async function respond(
     const named = { app: root, request: received, tenant: parseTenant(envelope.params) };
     const { app, request, tenant } = addressAgent(named);
     const scoped = scopedCaller(caller, tenant, app.tenants);
-    const opened = app.isStrict
+    const official = app.isStrict
       ? envelope
-      : await acceptLegacyRequest(
-          envelope,
-          { engine: app.engine, agent: app.agent, caller: scoped },
-          header(request, "accept"),
-        );
+      : fromLegacyRequest(envelope, header(request, "accept"));
+    const taskId = app.isStrict ? undefined : answeredTaskId(official);
+    const opened =
+      taskId === undefined
+        ? official
+        : await answerTask(official, taskId, {
+            engine: app.engine,
+            agent: app.agent,
+            caller: scoped,
+          });
     known.isStream = isStream03(opened.method);
     if (app.agent.definition.commands !== undefined && isCommandMethod(opened.method)) {
       return await handleCommandMethod(app, opened, { request, caller: scoped, admission });
@@ -116,7 +121,7 @@ async function respond(
     if (outcome.kind === "events") return rpcStream(app, outcome.source, known);
     const confirms = operation === "createPushConfig" && version === "0.3" && app.confirmsPush;
     const value = confirms ? { ...(outcome.value as object), success: true } : outcome.value;
-    return jsonResponse(200, resultText(known.id, JSON.stringify(value)));
+    return jsonResponse(200, resultText(known.id, value));
   } catch (thrown) {
     const error = await admission.count("read").then(
       () => thrown,
@@ -223,17 +228,14 @@ export function rpcError(
 }
 
 /**
- * Converts a legacy request of A2A 0.3 to its official form. A tool result without a `taskId`
- * answers the task that it references if that task waits for the caller. Not called in strict mode.
+ * In legacy requests of A2A 0.3, a tool result without a `taskId` answers the task that it
+ * references if that task waits for the caller.
  */
-async function acceptLegacyRequest(
-  request: JsonRpcRequest,
+async function answerTask(
+  official: JsonRpcRequest,
+  taskId: string,
   { engine, agent, caller }: Pick<Call, "engine" | "agent" | "caller">,
-  accept: string | undefined,
 ): Promise<JsonRpcRequest> {
-  const official = fromLegacyRequest(request, accept);
-  const taskId = answeredTaskId(official);
-  if (taskId === undefined) return official;
   const params = official.params as { readonly message: { readonly contextId?: unknown } };
   const { message } = params;
   const scope = engine.scope(caller, agent);

@@ -26,7 +26,6 @@ export class MarkdownBlocks {
   #text = "";
   #settled: MarkdownBlock[] = [];
   #settledLength = 0;
-  #hasDefinitions = false;
 
   /** The blocks of the text, of which earlier calls may have had a beginning. */
   update(given: string): readonly MarkdownBlock[] {
@@ -46,8 +45,9 @@ export class MarkdownBlocks {
    */
   finish(given: string): readonly MarkdownBlock[] {
     const blocks = this.update(given);
-    const hasDefinitions = this.#hasDefinitions || blocks.some(({ token }) => token.type === "def");
-    if (!hasDefinitions || this.#text.length > MAX_BLOCK * 4) return blocks;
+    // They may be inside of other blocks.
+    const mayHaveDefinitions = this.#text.includes("]:");
+    if (!mayHaveDefinitions || this.#text.length > MAX_BLOCK * 4) return blocks;
     return toBlocks(this.#text);
   }
 
@@ -58,14 +58,12 @@ export class MarkdownBlocks {
     if (!tail.startsWith(raw)) return 0;
     this.#settled.push(...blocks);
     this.#settledLength += raw.length;
-    this.#hasDefinitions ||= blocks.some(({ token }) => token.type === "def");
     return blocks.length;
   }
 
   #startOver(): void {
     this.#settled = [];
     this.#settledLength = 0;
-    this.#hasDefinitions = false;
   }
 }
 
