@@ -175,8 +175,9 @@ describe("a policy of the operator", () => {
     if (operation === "listTasks") return false;
     if (operation === "getTask") throw new A2AError("TooManyRequests", "ann has asked enough");
     const { message } = request as { readonly message: Task["status"]["message"] };
-    const isBad = JSON.stringify(message).includes("bad");
-    return isBad ? { allow: false, reason: "no bad words" } : true;
+    // Not a word that could be in a random id, such as "bad".
+    const isRude = JSON.stringify(message).includes("rude");
+    return isRude ? { allow: false, reason: "no rude words" } : true;
   };
   const guarded = useServer(
     defineAgent({ name: "One", description: "One skill.", run: () => "done" }),
@@ -189,8 +190,8 @@ describe("a policy of the operator", () => {
 
       expect((await as.sendTask(aRequest("good"))).status.state).toBe("completed");
       expect(seen.at(-1)).toEqual(["ann", "sendMessage" satisfies OperationName, ["one"]]);
-      expect((await refusalOf(as.sendTask(aRequest("bad")))).message).toBe(
-        "Forbidden: no bad words",
+      expect((await refusalOf(as.sendTask(aRequest("rude")))).message).toBe(
+        "Forbidden: no rude words",
       );
       expect((await refusalOf(as.get({ taskId: "x" }))).message).toContain("ann has asked enough");
     });
