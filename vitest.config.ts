@@ -83,8 +83,9 @@ const TIDY = [
 
 /**
  * Tests that build, install or download packages, keep several servers busy for long, start many
- * programs, or fill a database. `npm run test:adapters`, `test:cluster`, `test:million`, and those
- * that CI runs, `test:docs`, `test:guides`, `test:interop` and `test:pack`, run them.
+ * programs, move much data, or fill a database. `npm run test:adapters`, `test:cluster`,
+ * `test:million`, and those that CI runs, `test:docs`, `test:guides`, `test:interop`, `test:large`
+ * and `test:pack`, run them.
  */
 const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
@@ -99,6 +100,9 @@ const HUGE = [
         "test/check/peers.test.ts",
         "test/client-check/peers.test.ts",
       ]
+    : []),
+  ...(process.env["CONVOKE_LARGE"] === undefined
+    ? ["test/lists/large-tasks.test.ts", "test/loop-bounds/**"]
     : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [
@@ -147,8 +151,9 @@ export default defineConfig({
     reporters: ["default", new NotRun(), new RequirementRecord()],
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
     maxWorkers: 8,
-    // A liveness bound on a slow machine, not a performance claim.
+    // Liveness bounds on a slow machine, not performance claims.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -29,6 +29,7 @@ const LONG_FORMS = [
   "docs",
   "console",
   "interop",
+  "large",
   "pack",
   "adapters",
 ];

@@ -52,8 +52,8 @@ export class Editor {
       cwd,
       env: { PATH: process.env["PATH"], HOME: cwd },
       stdio: "pipe",
-      // If the test fails, nothing is left running for long.
-      timeout: 60_000,
+      // If the test fails, nothing is left running. The tests of a file share it, on a busy machine, too.
+      timeout: 300_000,
       killSignal: "SIGKILL",
     });
     const { stdin, stdout, stderr } = this.#child;

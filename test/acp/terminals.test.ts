@@ -97,11 +97,11 @@ test("a command that is canceled is killed, and its terminal ends", async () => 
 
   const prompt = editor.prompt(sessionId, runs(`echo started; ${sleep}`));
   await editor.until(() => shown(editor.updates) === "started\n");
-  await expect.poll(() => isRunning(sleep), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isRunning(sleep), { timeout: 20_000 }).toBe(true);
   await editor.cancel(sessionId);
 
   expect(await prompt).toMatchObject({ stopReason: "cancelled" });
   expect(metaOf(editor.updates, "terminal_exit")).toHaveLength(1);
   expect(editor.toolCalls).toMatchObject([{ status: "failed" }]);
-  await expect.poll(() => isRunning(sleep), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isRunning(sleep), { timeout: 20_000 }).toBe(false);
 });

@@ -180,7 +180,7 @@ describe.each(NAMES)("an agent of %s", (name) => {
 
     await remote.cancel(taskId);
 
-    await expect.poll(() => server.requests[length]!.closedEarly, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => server.requests[length]!.closedEarly, { timeout: 20_000 }).toBe(true);
   });
 });
 

@@ -16,7 +16,7 @@ const KILLS = Number(process.env["CONVOKE_TREE_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_TREE_SEED"] ?? Date.now() % 1_000_000);
 
 /** How long the last tasks may take after the last kill. */
-const WITHIN_MS = 40_000 + 300 * TASKS;
+const WITHIN_MS = 90_000 + 300 * TASKS;
 /** An agent that does nothing for this long is killed anyway. */
 const IDLE_MS = 500;
 

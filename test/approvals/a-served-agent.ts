@@ -131,7 +131,7 @@ function messageOf(content: string | readonly A2APart[], more: object): object {
 /** Resolves to the task once it is in that state. */
 export async function until(client: Client, taskId: string, state: string): Promise<Task> {
   await expect
-    .poll(async () => (await client.get(taskId)).status.state, { timeout: 10_000, interval: 10 })
+    .poll(async () => (await client.get(taskId)).status.state, { timeout: 20_000, interval: 10 })
     .toBe(state);
   return client.get(taskId);
 }

@@ -98,7 +98,7 @@ describe("one port", () => {
     const began = performance.now();
     await server.close();
 
-    expect(performance.now() - began).toBeLessThan(5000);
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   test("rejects a foreign host over HTTP/2 too", async () => {

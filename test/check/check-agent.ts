@@ -1,12 +1,12 @@
 import { type AgentDefinition, defineAgent } from "convoke";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const CHUNKS = 12;
+const CHUNKS = 18;
 const MANY = 400;
 const PACE_MS = 40;
 
 /**
- * An agent that answers, works for half a second at "slow", emits hundreds of events at "many", and
+ * An agent that answers, works for most of a second at "slow", emits hundreds of events at "many", and
  * asks at "ask".
  */
 const definition: AgentDefinition = {

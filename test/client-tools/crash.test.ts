@@ -72,7 +72,7 @@ async function play(dieAfter?: number): Promise<Played> {
 async function next(world: LoopWorld, taskId: string): Promise<Task> {
   const state = async (): Promise<string> =>
     world.isDead ? "dead" : ((await world.backend.tasks.get(taskId))?.state ?? "working");
-  await expect.poll(state, { timeout: 10_000, interval: 1 }).not.toMatch(/working|submitted/);
+  await expect.poll(state, { timeout: 20_000, interval: 1 }).not.toMatch(/working|submitted/);
   if (world.isDead) {
     await world.atRest();
     await world.restart();

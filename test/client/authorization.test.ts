@@ -47,7 +47,7 @@ describe.each(["1.0", "0.3"] as const)(
       await authorize();
 
       const last = () => webhook.arrivals.at(-1)?.body.toLowerCase();
-      await expect.poll(last, { timeout: 10_000 }).toContain("completed");
+      await expect.poll(last, { timeout: 20_000 }).toContain("completed");
     });
 
     verifies(["v1-C10"], "can be polled", async () => {

@@ -113,9 +113,9 @@ describe("our own server", () => {
   });
 
   verifies(["R92", "seed-C9"], "waits for authorization until the timeout", async () => {
-    const result = await invokeRemoteAgent(parrot.url, "authorize", { timeoutMs: 1000 });
+    const result = await invokeRemoteAgent(parrot.url, "authorize", { timeoutMs: 2000 });
 
-    expect(result).toMatchObject({ success: false, error: "Timed out after 1000ms" });
+    expect(result).toMatchObject({ success: false, error: "Timed out after 2000ms" });
     expect(result.taskId).not.toBe("");
   });
 

@@ -202,7 +202,9 @@ describe("a submit that fails", () => {
     const clock = new ManualClock();
 
     const invoking = invokeRemoteAgent(agent.url, "hi", { clock });
-    await vi.waitFor(() => expect(agent.story).toContain("POST /a2a/tasks/send"));
+    await vi.waitFor(() => expect(agent.story).toContain("POST /a2a/tasks/send"), {
+      timeout: 20_000,
+    });
     const result = await clock.passing(30_000, invoking);
 
     expect(result.error).toBe("Submit failed: no answer within 30000ms");
@@ -309,7 +311,9 @@ describe("a poll that fails", () => {
     const clock = new ManualClock();
 
     const invoking = invokeRemoteAgent(agent.url, "hi", { clock, protocol: "legacy" });
-    await vi.waitFor(() => expect(agent.story).toContain("GET /a2a/tasks/:id"));
+    await vi.waitFor(() => expect(agent.story).toContain("GET /a2a/tasks/:id"), {
+      timeout: 20_000,
+    });
     await clock.someoneSleeps(10_000);
     clock.advance(10_000);
 
@@ -340,7 +344,9 @@ describe("the caller", () => {
     const leaving = new AbortController();
 
     const invoking = invokeRemoteAgent(agent.url, "hi", { signal: leaving.signal });
-    await vi.waitFor(() => expect(agent.story).toContain("GET /a2a/tasks/:id"));
+    await vi.waitFor(() => expect(agent.story).toContain("GET /a2a/tasks/:id"), {
+      timeout: 20_000,
+    });
     leaving.abort(new Error("home time"));
 
     await expect(invoking).rejects.toThrow("home time");

@@ -7,7 +7,7 @@ import { SharedMemory } from "./shared-memory.ts";
 import { TestReplica, twoReplicas } from "./test-replica.ts";
 
 /** A bound on hanging. */
-const EVENTUALLY = { timeout: 10_000 };
+const EVENTUALLY = { timeout: 20_000 };
 
 /** Asks, and repeats the answer. */
 const asker: Partial<AgentDefinition> = {

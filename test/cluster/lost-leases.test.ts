@@ -7,7 +7,7 @@ import { SharedMemory } from "./shared-memory.ts";
 import { TestReplica } from "./test-replica.ts";
 
 /** A bound on hanging. */
-const EVENTUALLY = { timeout: 10_000, interval: 5 };
+const EVENTUALLY = { timeout: 20_000, interval: 5 };
 
 /** More often than a task may crash its process. */
 const TAKEOVERS = 7;

@@ -132,7 +132,7 @@ describe.each([
     expect((await b.get(taskId)).status.state).toBe("working");
     release.resolve();
 
-    await expect.poll(() => b.state(taskId)).toBe("completed");
+    await expect.poll(() => b.state(taskId), { timeout: 20_000 }).toBe("completed");
   });
 
   verifies("G3", "take over the tasks of a process that is gone, from their journal", async () => {
@@ -159,11 +159,11 @@ describe.each([
       aShared(),
     );
     const { id: taskId } = await a.send("go", {}, false);
-    await expect.poll(() => runs).toEqual(["one", "two"]);
+    await expect.poll(() => runs, { timeout: 20_000 }).toEqual(["one", "two"]);
 
     a.crash();
 
-    await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
+    await expect.poll(() => b.state(taskId), { timeout: 20_000 }).toBe("completed");
     expect(textOf(await b.get(taskId))).toBe("12");
     expect(runs).toEqual(["one", "two", "two"]);
   });
@@ -179,14 +179,14 @@ describe.each([
     };
     const { a, b } = await twoReplicas(agent, shared);
     const { id: taskId } = await a.send("go", {}, false);
-    await expect.poll(() => runs).toBe(1);
+    await expect.poll(() => runs, { timeout: 20_000 }).toBe(1);
     a.crash();
-    await expect.poll(() => runs, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => runs, { timeout: 20_000 }).toBe(2);
     const c = await TestReplica.start(shared, agent);
 
     b.crash();
 
-    await expect.poll(() => c.state(taskId), { timeout: 10_000 }).toBe("completed");
+    await expect.poll(() => c.state(taskId), { timeout: 20_000 }).toBe("completed");
   });
 
   verifies(
@@ -206,16 +206,18 @@ describe.each([
         aShared(),
       );
       const { id: taskId } = await a.send("go", {}, false);
-      await expect.poll(async () => textOf(await b.get(taskId))).toBe("first ");
+      await expect
+        .poll(async () => textOf(await b.get(taskId)), { timeout: 20_000 })
+        .toBe("first ");
 
       a.backend.isAlive = false;
       await expect
-        .poll(async () => (await b.backend.tasks.get(taskId))!.epoch, { timeout: 10_000 })
+        .poll(async () => (await b.backend.tasks.get(taskId))!.epoch, { timeout: 20_000 })
         .toBeGreaterThan(1);
       a.backend.isAlive = true;
       go.resolve();
 
-      await expect.poll(() => b.state(taskId)).toBe("completed");
+      await expect.poll(() => b.state(taskId), { timeout: 20_000 }).toBe("completed");
       expect(textOf(await b.get(taskId))).toBe("first second");
       expect(textOf(await a.get(taskId))).toBe("first second");
     },
@@ -234,7 +236,7 @@ describe.each([
       aShared(),
     );
     const { id: taskId } = await a.send("go", {}, false);
-    await expect.poll(async () => textOf(await a.get(taskId))).toContain("19");
+    await expect.poll(async () => textOf(await a.get(taskId)), { timeout: 20_000 }).toContain("19");
 
     const reading = Promise.all([
       a.follow(taskId, "0"),
@@ -254,12 +256,12 @@ describe.each([
     const { a, b } = await twoReplicas(agent, aShared());
     const message = userMessage("m1", "go");
     const { id: taskId } = await a.send("go", message, false);
-    await expect.poll(async () => textOf(await a.get(taskId))).toBe("one ");
+    await expect.poll(async () => textOf(await a.get(taskId)), { timeout: 20_000 }).toBe("one ");
     const reads = holdReads(b.backend);
     const earlier = b.send("go", message, false);
     await reads.begun;
     more();
-    await expect.poll(async () => textOf(await a.get(taskId))).toBe("one two");
+    await expect.poll(async () => textOf(await a.get(taskId)), { timeout: 20_000 }).toBe("one two");
     const { head } = (await a.backend.tasks.get(taskId))!;
 
     const resumed = sendStreamingMessage({ message } as Parameters<typeof sendMessage>[0], {
@@ -276,10 +278,10 @@ describe.each([
     const { agent, more } = aTwoChunkAgent();
     const { a, b } = await twoReplicas(agent, aShared());
     const { id: taskId } = await a.send("go", {}, false);
-    await expect.poll(async () => textOf(await b.get(taskId))).toBe("one ");
+    await expect.poll(async () => textOf(await b.get(taskId)), { timeout: 20_000 }).toBe("one ");
     const release = holdCommits(a.backend);
     more();
-    await expect.poll(async () => textOf(await b.get(taskId))).toBe("one two");
+    await expect.poll(async () => textOf(await b.get(taskId)), { timeout: 20_000 }).toBe("one two");
     const { head } = (await b.backend.tasks.get(taskId))!;
 
     const lastEventId = String(head);
@@ -352,11 +354,11 @@ describe.each([
       aShared(),
     );
     const { id: taskId } = await a.send("go", {}, false);
-    await expect.poll(() => attempts).toBe(1);
+    await expect.poll(() => attempts, { timeout: 20_000 }).toBe(1);
 
     await a.stop();
 
-    await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
+    await expect.poll(() => b.state(taskId), { timeout: 20_000 }).toBe("completed");
     expect(attempts).toBe(2);
   });
 
@@ -380,14 +382,14 @@ describe.each([
       const call = { ...a.call, agent: a.engine.agents.get("added")! };
       const message = userMessage("m1", "go");
       const { id: taskId } = (await sendMessage({ message, blocking: false }, call)) as Task;
-      await expect.poll(() => runs).toBe(1);
+      await expect.poll(() => runs, { timeout: 20_000 }).toBe(1);
 
       expect(await addAgent(b.engine, added())).toMatchObject({ resumed: 0 });
       expect(await b.backend.tasks.record(taskId)).toMatchObject({ epoch: 1, state: "working" });
       await removeAgent(a.engine, "added");
 
       const ended = async () => (await b.backend.tasks.record(taskId))?.state;
-      await expect.poll(ended, { timeout: 10_000 }).toBe("completed");
+      await expect.poll(ended, { timeout: 20_000 }).toBe("completed");
       expect(runs).toBe(2);
     },
   );
@@ -398,11 +400,11 @@ describe.each([
       aShared(),
     );
     const { id: taskId } = await a.send("go", {}, false);
-    await expect.poll(() => a.engine.tasks.running()).toEqual([]);
+    await expect.poll(() => a.engine.tasks.running(), { timeout: 20_000 }).toEqual([]);
 
     a.crash();
 
-    await expect.poll(() => b.state(taskId), { timeout: 10_000 }).toBe("completed");
+    await expect.poll(() => b.state(taskId), { timeout: 20_000 }).toBe("completed");
     expect(textOf(await b.get(taskId))).toBe("rested");
   });
 
@@ -435,7 +437,7 @@ describe.each([
 
     // Each process counts what the other one has created with a delay of a second.
     const refusal = (): Promise<unknown> => b.send("go").then(() => "none", String);
-    await expect.poll(refusal, { timeout: 10_000, interval: 300 }).toContain("openTasks");
+    await expect.poll(refusal, { timeout: 20_000, interval: 300 }).toContain("openTasks");
   });
 
   verifies(
@@ -453,12 +455,17 @@ describe.each([
         webhook.bodies.map(
           (body) => JSON.stringify(body).match(/"state":"([A-Z_a-z-]+)"/)?.[1] ?? "",
         );
-      await expect.poll(() => states().at(-1), { timeout: 10_000 }).toMatch(/input.required/i);
+      await expect.poll(() => states().at(-1), { timeout: 20_000 }).toMatch(/input.required/i);
+      // A process that crashes before it has noted a delivery leaves it to the other one, again.
+      const { head } = (await a.backend.tasks.get(taskId))!;
+      await expect
+        .poll(async () => (await a.backend.pushes.ofTask(taskId))[0]?.cursor, { timeout: 20_000 })
+        .toBe(head);
 
       a.crash();
       await b.send("yes", { taskId });
 
-      await expect.poll(() => states().at(-1), { timeout: 10_000 }).toMatch(/completed/i);
+      await expect.poll(() => states().at(-1), { timeout: 20_000 }).toMatch(/completed/i);
       const ids = webhook.arrivals.map(({ headers }) => headers["webhook-id"]);
       expect(ids).toEqual([...new Set(ids)]);
       expect(webhook.places).toEqual(webhook.places.toSorted((one, other) => one - other));
@@ -483,11 +490,11 @@ describe.each([
     await webhook.hasReceived(1);
     const before = shared.state();
     go.resolve();
-    await expect.poll(asked, { timeout: 10_000 }).toContain("Question 1");
+    await expect.poll(asked, { timeout: 20_000 }).toContain("Question 1");
 
     await shared.loseSince(before);
 
-    await expect.poll(asked, { timeout: 10_000 }).toMatch(/Question [2-9]/);
+    await expect.poll(asked, { timeout: 20_000 }).toMatch(/Question [2-9]/);
     expect(await a.state(taskId)).toBe("input-required");
   });
 });
@@ -500,12 +507,12 @@ describe("a paused task", () => {
       run: () => (++runs === 1 ? new Promise<string>(() => undefined) : Promise.resolve("done")),
     });
     const { id: taskId } = await a.send("go", {}, false);
-    await expect.poll(() => runs).toBe(1);
+    await expect.poll(() => runs, { timeout: 20_000 }).toBe(1);
 
     pauseTask(a.engine, taskId);
-    await expect.poll(() => shared.runBy.has(taskId)).toBe(false);
+    await expect.poll(() => shared.runBy.has(taskId), { timeout: 20_000 }).toBe(false);
     await resumePausedTask(b.engine, taskId, { owner: "ann" });
 
-    await expect.poll(() => a.state(taskId)).toBe("completed");
+    await expect.poll(() => a.state(taskId), { timeout: 20_000 }).toBe("completed");
   });
 });

@@ -88,7 +88,7 @@ describe("a command", () => {
 
   test("that takes too long is ended with everything it started, and its output is kept", async () => {
     const shell = new AShell();
-    const { result } = await shell.run(`echo a; ${STUBBORN}`, { timeoutMs: 1000 });
+    const { result } = await shell.run(`echo a; ${STUBBORN}`, { timeoutMs: 3000 });
 
     expect(result).toMatchObject({ output: "a\n", timedOut: true });
     await expectGone(shell.root);

@@ -271,7 +271,7 @@ describe("commands", () => {
       name: "broken",
       description: "Fails.",
       run: () => {
-        throw new Error("the password is 1234");
+        throw new Error("the password is hunter2");
       },
     },
     {
@@ -340,7 +340,7 @@ describe("commands", () => {
       expect(response.status, JSON.stringify(body)).toBe(status);
       const { error } = response.json as { error: string };
       expect(error).toContain(problem);
-      expect(error).not.toContain("1234");
+      expect(error).not.toContain("hunter2");
     }
     expect(logger.lines.join("\n")).toContain("a request failed");
   });

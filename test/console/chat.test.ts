@@ -55,13 +55,14 @@ describe("the chat of the console", { timeout: WITHIN_MS }, () => {
     const demo = await demoServer();
     const { page } = await visit(`${demo.url}console/chat`);
     await ready(page);
-    await say(page, "slow 100");
+    // Long enough that the server is killed in the middle of it, on a busy machine, too.
+    await say(page, "slow 300");
     await expect.poll(() => answer(page), WAIT).toContain("20 ");
     let seen = await answer(page);
 
     await demo.restart(() => page.getByText("Connection lost, resuming…").waitFor(WAIT));
     await page.getByText("Resumed").waitFor(WAIT);
-    const whole = Array.from({ length: 100 }, (_, index) => index + 1).join(" ");
+    const whole = Array.from({ length: 300 }, (_, index) => index + 1).join(" ");
     // The text only grows, and whatever is seen on the way is a beginning of the answer.
     while (seen !== whole) {
       const next = await answer(page);

@@ -61,6 +61,7 @@ test("a task that runs while an imported file changes is finished by the new ver
 
   expect(text).toBe("1 2 3 4 5 6 7 8 9 ");
   expect((await run.result).task?.status.state).toBe("completed");
+  await program.until(isReloaded);
   expect(program.stdout).toContain("Counter is reloaded.\n");
 });
 

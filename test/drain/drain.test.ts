@@ -6,16 +6,18 @@ import { verifies } from "../verifies.ts";
 /** Emits one chunk, and the other when the test allows it. */
 function aSlowAgent() {
   const gate = Promise.withResolvers<void>();
+  let begun = 0;
   const agent = defineAgent({
     name: "Slow",
     description: "Takes its time.",
     async *run() {
+      begun += 1;
       yield "first ";
       await gate.promise;
       yield "second";
     },
   });
-  return { agent, finish: () => gate.resolve() };
+  return { agent, finish: () => gate.resolve(), begun: () => begun };
 }
 
 const closers: (() => Promise<void>)[] = [];
@@ -24,7 +26,7 @@ afterEach(async () => {
 });
 
 async function aServer() {
-  const { agent, finish } = aSlowAgent();
+  const { agent, finish, begun } = aSlowAgent();
   const server = await serve(agent, { port: 0, data: "memory", idempotency: "always" });
   closers.push(() => server.close());
   const post = (method: string, messageId: string) =>
@@ -38,7 +40,7 @@ async function aServer() {
         params: { message: { messageId, role: "user", parts: [{ kind: "text", text: "go" }] } },
       }),
     });
-  return { server, finish, post };
+  return { server, finish, begun, post };
 }
 
 describe("a server that stops", () => {
@@ -62,13 +64,20 @@ describe("a server that stops", () => {
     "G3",
     "asks readers to reconnect, and waiting senders to retry, at the deadline",
     async () => {
-      const { server, post } = await aServer();
+      const { server, begun, post } = await aServer();
       const stream = await post("message/stream", "m1");
       const waiting = post("message/send", "m2");
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await expect.poll(begun, { timeout: 20_000 }).toBe(2);
+      const pieces = stream.body!.pipeThrough(new TextDecoderStream()).values();
+      let text = "";
+      while (!text.includes("first ")) {
+        const { done, value } = await pieces.next();
+        if (done) break;
+        text += value;
+      }
 
       await server.close({ drainMs: 50 });
-      const text = await stream.text();
+      for await (const piece of pieces) text += piece;
       const told = await waiting;
 
       expect(text).toContain("first ");

@@ -66,7 +66,7 @@ describe.each(HOSTS)("an agent in $name", (host) => {
       .poll(
         () => new Reading(client.subscribe(taskId, again.signal)).until((seen) => seen.length > 0),
         {
-          timeout: 10_000,
+          timeout: 20_000,
         },
       )
       .toHaveLength(1);

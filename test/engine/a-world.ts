@@ -54,7 +54,7 @@ export class World {
   /** Resolves when the log contains an event of the kind. */
   async hasEvent(taskId: string, kind: string): Promise<void> {
     await expect
-      .poll(async () => (await this.events(taskId)).map((event) => event.kind), { timeout: 5000 })
+      .poll(async () => (await this.events(taskId)).map((event) => event.kind), { timeout: 20_000 })
       .toContain(kind);
   }
 
@@ -62,7 +62,7 @@ export class World {
   async settled(taskId: string): Promise<Task> {
     await expect
       .poll(async () => isSettledState((await this.backend.tasks.get(taskId))?.state), {
-        timeout: 5000,
+        timeout: 20_000,
       })
       .toBe(true);
     return this.task(taskId);

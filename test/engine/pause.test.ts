@@ -38,6 +38,7 @@ test("a paused task is aborted, does not end, and resumes from its journal", asy
 
   expect(world.reasons).toEqual([expect.any(ServerStopping)]);
   world.isReleased = true;
+  await expect.poll(() => engine.running, { timeout: 20_000 }).toBe(0);
   await new Promise((resolve) => setTimeout(resolve, 30));
   const paused = await engine.tasks.find(taskId, CALLER);
   expect(paused.task.status.state).toBe("working");

@@ -204,14 +204,16 @@ describe("before the step of a function without side effects is stored", () => {
 
 describe("a function without side effects that goes on after the turn in which it began", () => {
   verifies("G3", "has a stored task, like any other", async () => {
+    const gate = Promise.withResolvers<void>();
     const { world, backend } = aWorld(async function* () {
       yield "first ";
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await gate.promise;
       yield "second";
     });
 
     const { live } = await tell(world.engine, "go");
     const { state } = live.task.status;
+    gate.resolve();
     await world.settled(live.task.id);
 
     expect(state).toBe("working");

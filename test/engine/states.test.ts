@@ -63,9 +63,9 @@ describe("states", () => {
     const { live } = await tell(anEngine(agent), "go");
 
     await live.until(isSettled);
+    await expect.poll(() => isStopped, { timeout: 20_000 }).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 20));
 
-    expect(isStopped).toBe(true);
     expect(live.task.status.message?.messageId).toBe("completed-message");
     expect(live.writer.head).toBe(3);
   });

@@ -1,7 +1,7 @@
 import { textOf, textOfParts } from "@convoke/protocol";
 import type { AgentDefinition } from "@convoke/runtime";
 import { isSettled } from "@convoke/engine";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { verifies } from "../verifies.ts";
 import { World } from "./a-world.ts";
 import { tell } from "./an-engine.ts";
@@ -20,14 +20,20 @@ describe("a sleep", () => {
   });
 
   verifies("G3", "ends once, even if the process died in the meantime", async () => {
-    const world = new World(async ({ sleep, attempt }) => {
-      await sleep(1000);
-      await sleep(30);
-      return `awake in attempt ${attempt}`;
-    });
+    let aheadMs = 0;
+    const world = new World(
+      async ({ sleep, attempt }) => {
+        await sleep(3_600_000);
+        await sleep(30);
+        return `awake in attempt ${attempt}`;
+      },
+      { now: () => Date.now() + aheadMs },
+    );
     const { live } = await tell(world.engine, "go");
     await world.hasEvent(live.task.id, "internal:sleep");
 
+    // The next process has only the rest of the sleep to wait.
+    aheadMs = 3_600_000 - 300;
     expect(await world.restart()).toMatchObject({ resumed: 0, ended: 0, waiting: 1 });
 
     expect(textOf(await world.settled(live.task.id))).toBe("awake in attempt 2");
@@ -154,28 +160,33 @@ describe("a task timeout", () => {
   );
 
   verifies("R108", "that expires after the end changes nothing", async () => {
+    // By a clock that stands still, the agent ends in time on a busy machine, too.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
     const world = new World(async () => "done", { timeoutMs: 30 });
     const { live } = await tell(world.engine, "go");
     await live.until(isSettled);
     const { head } = live.writer;
 
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await vi.advanceTimersByTimeAsync(60);
 
     expect(await world.events(live.task.id)).toHaveLength(head);
     expect((await world.task(live.task.id)).status.state).toBe("completed");
   });
 
   test("persists across restarts", async () => {
+    let aheadMs = 0;
     const world = new World(
       async ({ step, sleep }) => {
         await step("s", () => "s");
-        await sleep(3_600_000);
+        await sleep(7_200_000);
       },
-      { timeoutMs: 80 },
+      { timeoutMs: 3_600_000, now: () => Date.now() + aheadMs },
     );
     const { live } = await tell(world.engine, "go");
     await world.hasEvent(live.task.id, "internal:sleep");
 
+    aheadMs = 3_600_000 - 100;
     await world.restart();
 
     expect((await world.settled(live.task.id)).status.state).toBe("failed");
@@ -265,9 +276,7 @@ describe("a turn that ended with its question", () => {
     );
     const { live } = await tell(world.engine, "go");
 
-    await expect
-      .poll(async () => (await world.task(live.task.id)).status.state, { timeout: 5000 })
-      .toBe("failed");
+    await expect.poll(async () => (await world.task(live.task.id)).status.state).toBe("failed");
 
     const { message } = (await world.task(live.task.id)).status;
     expect(message?.metadata).toMatchObject({ reason: "input-timeout" });

@@ -116,6 +116,7 @@ describe("a timer that expires", () => {
     "G3",
     "for an attempt that a crash interrupted does not affect the next attempt",
     async () => {
+      let aheadMs = 0;
       const world = new World(
         async function* ({ task, attempt }) {
           const { id: taskId, contextId } = task;
@@ -125,18 +126,24 @@ describe("a timer that expires", () => {
             await never();
           }
           // Its question would have expired by then.
-          await sleep(300);
+          await sleep(1200);
           yield `attempt ${attempt}`;
         },
-        { restart: true, inputTimeout: { ms: 200, onTimeout: "fail" } },
+        {
+          restart: true,
+          inputTimeout: { ms: 3_600_000, onTimeout: "fail" },
+          now: () => Date.now() + aheadMs,
+        },
       );
       const { live } = await tell(world.engine, "go");
       await live.until(isSettled);
 
+      // Of the hour, one second is left to the next process.
+      aheadMs = 3_600_000 - 1000;
       await world.restart();
 
       const state = async (): Promise<string> => (await world.task(live.task.id)).status.state;
-      await expect.poll(state, { timeout: 5000 }).toBe("completed");
+      await expect.poll(state, { timeout: 20_000 }).toBe("completed");
       expect(textOf(await world.task(live.task.id))).toBe("attempt 2");
     },
   );
@@ -161,6 +168,6 @@ describe("a timer that expires", () => {
     await world.restart();
 
     const said = async (): Promise<string> => textOf(await world.task(taskId));
-    await expect.poll(said, { timeout: 10_000 }).toBe("Ann, ");
+    await expect.poll(said, { timeout: 20_000 }).toBe("Ann, ");
   });
 });

@@ -65,7 +65,7 @@ describe.each(speakersTo(server))("the run report over $binding $version", (spea
     const stream = active.stream(aRequest("wait()"));
     const submitted = (await next(stream)).event as Task;
     const { id: taskId } = submitted;
-    await expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => waiting.length, { timeout: 20_000 }).toBe(1);
     const working = await active.get({ taskId });
     waiting.pop()!();
     await readAll(stream);

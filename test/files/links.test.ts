@@ -124,7 +124,7 @@ test("a link cannot be used after its time", async () => {
 
   // A link is valid to the end of its second.
   await expect
-    .poll(async () => (await fetch(file?.uri ?? "")).status, { timeout: 10_000 })
+    .poll(async () => (await fetch(file?.uri ?? "")).status, { timeout: 20_000 })
     .toBe(401);
 
   expect(Number(query.get("expires")) * 1000).toBeLessThan(Date.now() + 1);

@@ -17,7 +17,7 @@ test.each(["0.3", "1.0"] as const)(
     const task: Task = await speaker.sendTask(aRequest(aFileMessage(), { pushConfig }));
 
     const isComplete = (): boolean => webhook.arrivals.some(({ body }) => /complete/i.test(body));
-    await expect.poll(isComplete, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isComplete, { timeout: 20_000 }).toBe(true);
     expect(task.status.state).toBe("completed");
     const bodies = webhook.arrivals.map(({ body }) => body);
     expect(bodies.some((body) => body.includes(CONTENT.toString("base64")))).toBe(true);

@@ -16,7 +16,7 @@ const RUNS = Number(process.env["CONVOKE_FUZZ_RUNS"] ?? 400);
 const SEED = Number(process.env["CONVOKE_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const TIMEOUT_MS = 60_000 + 2 * RUNS;
 /** Maximum time for any response. A stream is closed once its headers have arrived. */
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 30_000;
 const MB = 1024 * 1024;
 
 let server: ForkedServer;

@@ -115,9 +115,9 @@ class Load {
     return ((await answer) as [Held])[0];
   }
 
-  /** Calls random agents over random bindings until the time is over. */
+  /** Calls random agents over random bindings until the time is over, and one of them has answered. */
   async call(): Promise<void> {
-    while (performance.now() < this.#end) {
+    while (performance.now() < this.#end || this.accepted.length === 0) {
       const speaker = this.#pick(this.#speakersTo(this.#pick(ALL)));
       try {
         await this.#pick([this.#send, this.#stream, this.#ask])(speaker);
@@ -147,9 +147,9 @@ class Load {
     await speaker.sendTask(aRequest(aMessage("this one", { taskId })));
   };
 
-  /** Adds, edits, disables, enables and removes random agents until the time is over. */
+  /** Adds, edits, disables, enables and removes random agents until the time is over, at least one. */
   async changeAgents(): Promise<void> {
-    while (performance.now() < this.#end) {
+    while (performance.now() < this.#end || this.changes === 0) {
       const id = this.#pick(ALL);
       const [method, path, body] = this.#pick([
         ["POST", "", this.#extra(this.#pick(EXTRA))],

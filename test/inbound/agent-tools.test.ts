@@ -182,7 +182,9 @@ describe("a served agent with the tools for calling agents", () => {
     await invokeRemoteAgent(server.url, "Plan.", { depth: 3 });
     const lastInChain = offered();
     const { id } = await post(`${server.url}/a2a/tasks/send`, { message: "Plan." });
-    await vi.waitUntil(async () => (await remote.get(id)).status.state === "completed");
+    await vi.waitUntil(async () => (await remote.get(id)).status.state === "completed", {
+      timeout: 20_000,
+    });
     remote.close();
 
     expect(forUser).toEqual(["discover_agent", "invoke_remote_agent"]);

@@ -160,7 +160,7 @@ test("our receiver accepts what the 1.3.0 server pushes", async () => {
 
   const pushConfig = { url: webhook.url, token: "secret" };
   const { task, text } = await agent.send("go", { pushConfig });
-  await expect.poll(() => webhook.arrivals.length, { timeout: 10_000 }).toBe(4);
+  await expect.poll(() => webhook.arrivals.length, { timeout: 20_000 }).toBe(4);
 
   const received: Received[] = [];
   for (const arrival of webhook.arrivals) received.push(await receiver.receive(arrival));

@@ -76,7 +76,7 @@ verifies(
   async () => {
     const cwd = temporaryFolder();
     const first = await serveConvoke({ cwd });
-    const stream = await new WireClient(first, V03).stream("slow 100");
+    const stream = await new WireClient(first, V03).stream("slow 200");
     await stream.take(20);
 
     const [before = []] = await killUnder(first, [stream]);
@@ -85,7 +85,7 @@ verifies(
     const { id } = taskOf(before, V03);
     const rest = await (await new WireClient(second, V03).subscribe(id, before.at(-1)?.id)).all;
     const log = await readLog(second, id);
-    const counted = Array.from({ length: 100 }, (_, index) => index + 1).join(" ");
+    const counted = Array.from({ length: 200 }, (_, index) => index + 1).join(" ");
     expect(second.program.stdout).toContain("unfinished tasks: 1 resumed");
     expect([...before, ...rest]).toEqual(log);
     expect(textOf(foldOf(log, V03))).toBe(counted);

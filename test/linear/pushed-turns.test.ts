@@ -32,7 +32,7 @@ verifies("G9", "turn 60 of a pushed task costs the same as turn 10", async () =>
     await remote.send("Go on.", { taskId });
     // That it works again, and that it asks again.
     await expect
-      .poll(() => webhook.places.length, { interval: 2, timeout: 15_000 })
+      .poll(() => webhook.places.length, { interval: 2, timeout: 20_000 })
       .toBeGreaterThanOrEqual(2 * turn);
     marks.push(backend.ledger.mark);
   }

@@ -141,5 +141,5 @@ async function costsOf(
 
 /** A run leaves memory one turn of the event loop later, when its output is stored. */
 async function isDropped(engine: Engine, { id }: Task): Promise<void> {
-  await expect.poll(() => engine.tasks.get(id), { interval: 5, timeout: 5000 }).toBeUndefined();
+  await expect.poll(() => engine.tasks.get(id), { interval: 5, timeout: 20_000 }).toBeUndefined();
 }

@@ -10,7 +10,7 @@ const TASKS = Number(process.env["CONVOKE_LOOP_TASKS"] ?? 4);
 const KILLS = Number(process.env["CONVOKE_LOOP_KILLS"] ?? 3);
 const SEED = Number(process.env["CONVOKE_LOOP_SEED"] ?? Date.now() % 1_000_000);
 
-const WITHIN_MS = 30_000 + 200 * TASKS;
+const WITHIN_MS = 90_000 + 200 * TASKS;
 
 verifies(
   ["G3", "G6", "R113"],

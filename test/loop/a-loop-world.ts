@@ -111,6 +111,13 @@ export class LoopWorld {
     return stored.map(({ json }) => JSON.parse(json) as AgentEvent);
   }
 
+  /** The states that the task has had, in order. */
+  async states(taskId: string): Promise<readonly string[]> {
+    return (await this.events(taskId)).flatMap((event) =>
+      event.kind === "status-update" ? [(event as StatusUpdateEvent).status.state] : [],
+    );
+  }
+
   /** The journal events of one kind. */
   async notes(taskId: string, kind: InternalEvent["kind"]): Promise<readonly InternalEvent[]> {
     const events = await this.events(taskId);
@@ -120,7 +127,7 @@ export class LoopWorld {
   async hasEvent(taskId: string, kind: string, count = 1): Promise<void> {
     await expect
       .poll(async () => (await this.events(taskId)).filter((event) => event.kind === kind).length, {
-        timeout: 5000,
+        timeout: 20_000,
         interval: 5,
       })
       .toBeGreaterThanOrEqual(count);
@@ -132,7 +139,7 @@ export class LoopWorld {
       const { state } = (await find()).status;
       return isTerminal(state) || isInterrupted(state);
     };
-    await expect.poll(isSettled, { timeout: 10_000, interval: 5 }).toBe(true);
+    await expect.poll(isSettled, { timeout: 20_000, interval: 5 }).toBe(true);
     return find();
   }
 

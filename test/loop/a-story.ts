@@ -167,7 +167,7 @@ async function goOn(
     const record = await world.backend.tasks.get(taskId);
     return record?.state ?? "working";
   };
-  await expect.poll(state, { timeout: 10_000, interval: 1 }).not.toMatch(/working|submitted/);
+  await expect.poll(state, { timeout: 20_000, interval: 1 }).not.toMatch(/working|submitted/);
   if (world.isDead) {
     await world.atRest();
     for (const { toolCallId } of await world.notes(taskId, "internal:tool-complete")) {
@@ -190,6 +190,7 @@ async function goOn(
     void world.tell(parts, { taskId, messageId }).catch(() => undefined);
     await expect
       .poll(async () => world.isDead || (await hasMessage(world, taskId, messageId)), {
+        timeout: 20_000,
         interval: 1,
       })
       .toBe(true);

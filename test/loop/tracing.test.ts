@@ -34,7 +34,7 @@ describe.each(["00", "01"])("a trace of the caller with the flags %s", (flags) =
     const mcpServers = { helpful: ours("helpful-server") };
     const world = new AgentWorld({ model, tools: [lookout], mcpServers }, { trace });
     const taskId = await world.tell("go");
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(1);
 
     await world.restart();
     const task = await world.settled(taskId);
@@ -51,7 +51,7 @@ test("a task without a caller's trace has its own, which stays the same after a 
   const { seen, lookout } = aLookout();
   const world = new LoopWorld({ model: scriptedModel([calls("look"), "Done."]), tools: [lookout] });
   const taskId = await world.tell("go");
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(1);
 
   await world.restart();
   await world.settled(taskId);

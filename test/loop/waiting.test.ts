@@ -30,9 +30,10 @@ describe("when no answer arrives in time", () => {
     const inputTimeout = { ms: 30, onTimeout: "continue" } as const;
     const world = new LoopWorld({ model, tools: [asking, guarded], inputTimeout });
     const asked = await world.ask("go");
-    expect(asked.status.state).toBe("input-required");
 
     await world.hasEvent(asked.id, "internal:expired");
+    // By the log: on a busy machine the wait may be over before anyone has looked at the task.
+    expect(await world.states(asked.id)).toContain("input-required");
     await world.hasEvent(asked.id, "internal:checkpoint", 2);
 
     expect((await world.settled(asked.id)).status.state).toBe("completed");
@@ -58,17 +59,17 @@ describe("when no answer arrives in time", () => {
 
 test("the time in which a task waits does not count towards its budget", async () => {
   const model = scriptedModel([calls("asking"), "Fine."]);
-  const world = new LoopWorld({ model, tools: [asking], budget: { timeMs: 1000 } });
+  const world = new LoopWorld({ model, tools: [asking], budget: { timeMs: 2000 } });
   const asked = await world.ask("go");
 
-  await new Promise((resolve) => setTimeout(resolve, 1200));
+  await new Promise((resolve) => setTimeout(resolve, 2200));
   const done = await world.ask("that", { taskId: asked.id });
 
   expect(done.status.state).toBe("completed");
 });
 
 describe("a task that waits while its server is down", () => {
-  const budget = { timeMs: 1000 };
+  const budget = { timeMs: 60_000 };
 
   test("can be answered after more time than its budget allows for work", async () => {
     let aheadMs = 0;

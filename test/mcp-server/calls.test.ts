@@ -171,7 +171,7 @@ describe("when the host exits", () => {
 
   test("and no longer reads, the process ends as well, with code 0", async () => {
     const { url, cwd, states } = await serveClerk();
-    const child = spawn(process.execPath, [BIN, "mcp", url], { cwd, timeout: 20_000 });
+    const child = spawn(process.execPath, [BIN, "mcp", url], { cwd, timeout: 60_000 });
     const write = (message: object) =>
       child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
     const clientInfo = { name: "a host", version: "1" };

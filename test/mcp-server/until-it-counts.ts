@@ -1,6 +1,6 @@
 import type { Progress } from "@modelcontextprotocol/client";
 
-/** Resolves when the agent is counting, for a call that would take ten seconds. */
+/** Resolves when the agent is counting, for a call that would take a minute. */
 export function untilItCounts(): {
   onProgress: (progress: Progress) => void;
   counts: Promise<void>;

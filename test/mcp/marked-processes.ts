@@ -26,7 +26,7 @@ export function expectNoLeftovers(): void {
     // The first registered hook runs last, when everything that the test opened is closed.
     onTestFinished(async () => {
       try {
-        await expect.poll(() => markedProcesses(), { timeout: 5000 }).toEqual([]);
+        await expect.poll(() => markedProcesses(), { timeout: 20_000 }).toEqual([]);
       } finally {
         for (const pid of markedProcesses()) process.kill(pid, "SIGKILL");
       }

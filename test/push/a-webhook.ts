@@ -76,7 +76,7 @@ export class Webhook {
   }
 
   async hasReceived(count: number): Promise<void> {
-    await expect.poll(() => this.places.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+    await expect.poll(() => this.places.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {

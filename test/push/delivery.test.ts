@@ -72,7 +72,7 @@ describe.each(PUSH_DIALECTS)("a push config inline in a message of $version", (d
     await call(server.url, isNew ? "CancelTask" : "tasks/cancel", { id: taskId });
 
     const ends = () => webhook.bodies.filter((body) => /cancell?ed/i.test(JSON.stringify(body)));
-    await expect.poll(() => ends().length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => ends().length, { timeout: 20_000 }).toBeGreaterThan(0);
     await sleep(200);
     expect(ends()).toHaveLength(1);
     expect(webhook.bodies.at(-1)).toEqual(ends()[0]);
@@ -198,9 +198,7 @@ describe("a receiver that", () => {
 
     await dialect.send(server.url, { url: webhook.url });
     await webhook.hasReceived(TOLD);
-    await expect
-      .poll(() => webhook.arrivals.length, { timeout: 10_000 })
-      .toBeGreaterThanOrEqual(3 * TOLD);
+    await expect.poll(() => webhook.arrivals.length).toBeGreaterThanOrEqual(3 * TOLD);
 
     expect(webhook.places).toEqual(webhook.places.toSorted((a, b) => a - b));
   });
@@ -218,7 +216,7 @@ describe("a receiver that", () => {
         const response = await fetch(`${server.url}convoke/pushes`);
         return ((await response.json()) as { pushes: unknown[] }).pushes;
       };
-      await expect.poll(dead, { timeout: 10_000 }).toHaveLength(1);
+      await expect.poll(dead, { timeout: 20_000 }).toHaveLength(1);
       expect((await dead())[0]).toMatchObject({
         taskId,
         id: "mine",

@@ -82,7 +82,7 @@ describe.each(PUSH_DIALECTS)("a notification receiver in $version", (dialect) =>
     };
 
     await dialect.send(server.url, { url: webhook.url, token: "t" });
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(2 * TOLD);
+    await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(2 * TOLD);
 
     expect(seen.filter((kind) => kind !== "repeated")).toHaveLength(TOLD);
     expect(seen.filter((kind) => kind === "repeated")).toHaveLength(TOLD);

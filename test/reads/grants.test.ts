@@ -28,7 +28,7 @@ async function approveAlways(token: string): Promise<string> {
   const path = `convoke/approvals/${encodeURIComponent(approvals[0]!.id)}:answer`;
   const { code } = await server.change(token, "POST", path, { decision: "always" });
   expect(code).toBe(200);
-  await expect.poll(async () => (await grantsOf(token)).length, { timeout: 15_000 }).toBe(1);
+  await expect.poll(async () => (await grantsOf(token)).length, { timeout: 20_000 }).toBe(1);
   return contextId;
 }
 

@@ -55,7 +55,7 @@ test("a list of pushes has the last attempts of each config, and when the next o
   await webhook.hasReceived(1);
 
   const nextAt = async (): Promise<string | undefined> => (await list("ann", "")).pushes[0]?.nextAt;
-  await expect.poll(nextAt, { timeout: 15_000 }).toBeDefined();
+  await expect.poll(nextAt, { timeout: 20_000 }).toBeDefined();
   const { pushes } = await list("ann", "");
   expect(pushes).toMatchObject([
     {

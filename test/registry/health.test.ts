@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { keptPort } from "../harness/kept-port.ts";
 import { serveAgent, serveDirectory } from "./a-directory.ts";
 
 const HOUR_MS = 60 * 60_000;
@@ -52,7 +53,7 @@ test("an agent is removed after 30 days without a heartbeat", async () => {
 
 test("an agent that has stopped is down, and up again when it answers", async () => {
   await using directory = await serveDirectory({ allow: ALLOW, checkEveryMs: 20 });
-  const bard = await serveAgent("Bard");
+  const bard = await serveAgent("Bard", await keptPort());
   const { id } = await directory.register("ann", bard.url);
   const health = async () => (await directory.get("ann", id)).health;
   const within = { timeout: 20_000 };

@@ -67,7 +67,7 @@ verifies(
     const short = { messagesMaxAgeMs: 0, everyMs: 20 };
     await whileServing({ data, token: TOKEN, retention: short }, async ([speaker]) => {
       const answer = async () => textOf(await speaker!.sendTask(request()));
-      await expect.poll(answer, { timeout: 10_000 }).toBe("I remember 0");
+      await expect.poll(answer, { timeout: 20_000 }).toBe("I remember 0");
       expect(await answer()).toBe("I remember 2");
     });
   },
@@ -88,7 +88,7 @@ async function whileServing(
 /** Waits until the server has pruned a task. */
 async function untilGone(speaker: Speaker, taskId: string): Promise<void> {
   const reason = async () => (await refusalOf(speaker.get({ taskId }))).reason;
-  await expect.poll(reason, { timeout: 10_000 }).toBe("TaskNotFound");
+  await expect.poll(reason, { timeout: 20_000 }).toBe("TaskNotFound");
 }
 
 /** The error names the field and the fix, as each binding represents it. */

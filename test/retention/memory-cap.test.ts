@@ -24,7 +24,7 @@ verifies(
     }
 
     const total = async (): Promise<number> => (await remote.list({ pageSize: 1 })).totalSize;
-    await expect.poll(total, { timeout: 10_000 }).toBeLessThanOrEqual(1001);
+    await expect.poll(total, { timeout: 20_000 }).toBeLessThanOrEqual(1001);
 
     // The oldest are removed first, a hundred at a time.
     expect(retentionFor("memory")).toMatchObject({ maxTasks: 1000, perCycle: 100 });

@@ -53,5 +53,9 @@ async function word<T>(child: ChildProcess): Promise<T> {
 }
 
 function sizeOf(folder: string): number {
-  return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  // A file may be gone by the time it is looked at.
+  const sizes = readdirSync(folder).map(
+    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

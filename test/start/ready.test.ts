@@ -191,7 +191,7 @@ describe("the log", () => {
       await new WireClient(server, dialect).stream("Ann")
     ).all;
 
-    await vi.waitFor(() => expect(server.program.stderr).toMatch(line), { timeout: 10_000 });
+    await vi.waitFor(() => expect(server.program.stderr).toMatch(line), { timeout: 20_000 });
   });
 });
 

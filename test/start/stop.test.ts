@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { keptPort } from "../harness/kept-port.ts";
 import { V03, taskOf } from "../kill/logs.ts";
 import { WireClient } from "../wire/wire-client.ts";
 import { writeAgent } from "./agent-file.ts";
@@ -15,7 +16,8 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   async (signal) => {
     const cwd = temporaryFolder();
     const data = join(cwd, ".convoke", "convoke-demo");
-    const { program, port } = await serveConvoke({ cwd });
+    const env = { PORT: String(await keptPort()) };
+    const { program, port } = await serveConvoke({ cwd, env });
     const holder = holderOf(data);
 
     const { code, stderr } = await program.kill(signal);

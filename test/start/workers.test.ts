@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { connect } from "convoke";
 import { describe, expect, test } from "vitest";
+import { keptPort } from "../harness/kept-port.ts";
 import { needsPostgres } from "../harness/postgres.ts";
 import { writeAgent } from "./agent-file.ts";
 import { serveConvoke, startConvoke } from "./convoke-process.ts";
@@ -36,7 +37,8 @@ describe("several workers", () => {
     const cwd = temporaryFolder();
     writeAgent(cwd, AGENT);
     const args = ["serve", "agent.mts", "--workers", "2", "--database", await databaseUrl()];
-    const { url, port, program } = await serveConvoke({ cwd, args });
+    const env = { PORT: String(await keptPort()) };
+    const { url, port, program } = await serveConvoke({ cwd, args, env });
     const banner = program.stdout;
 
     const run = (await connect(url)).stream("wait");
@@ -59,7 +61,8 @@ describe("several workers", () => {
     };
     await expect.poll(seen, WITHIN).toBe(2);
     expect(others).not.toContain(killed);
-    expect(program.stderr.match(/a worker ended and is started again/g)).toHaveLength(1);
+    const told = () => program.stderr.match(/a worker ended and is started again/g);
+    await expect.poll(told, WITHIN).toHaveLength(1);
     expect(program.stderr).toContain('"signal":"SIGKILL"');
 
     const { code, stdout } = await program.kill("SIGTERM");

@@ -102,15 +102,15 @@ test("a sub-agent with an endless event is abandoned at its timeout", async () =
     },
     CancelTask: (call) => shows(call, aTask("canceled")),
   });
-  const boss = await aBossOf(agent.url, { rules: { timeoutMs: 1000 } });
+  const boss = await aBossOf(agent.url, { rules: { timeoutMs: 2000 } });
 
   const { task } = await (await boss.client()).send("go");
 
   expect(toldIn(task!)).toMatchObject([
-    { isError: true, output: "Tool other failed: it took longer than 1 s and was stopped" },
+    { isError: true, output: "Tool other failed: it took longer than 2 s and was stopped" },
   ]);
   await expect.poll(() => agent.seen.at(-1)?.method).toBe("CancelTask");
-  await expect.poll(() => agent.seen[0]?.response.destroyed, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => agent.seen[0]?.response.destroyed, { timeout: 20_000 }).toBe(true);
 });
 
 describe("a sub-agent that sends too much at once", () => {

@@ -6,9 +6,10 @@ import { aBossOf } from "./a-boss.ts";
 import { type HostileCall, aHostileAgent, hangsAfter, shows, streams } from "./hostile-agent.ts";
 import { aStatus, aTask } from "./hostile-words.ts";
 
-const RULES = { timeoutMs: 700 };
+/** Long enough for the call to arrive on a busy machine, too. */
+const RULES = { timeoutMs: 2000 };
 const TOO_LONG = [
-  { isError: true, output: "Tool other failed: it took longer than 0.7 s and was stopped" },
+  { isError: true, output: "Tool other failed: it took longer than 2 s and was stopped" },
 ];
 
 describe("a sub-agent that hangs", () => {
@@ -35,7 +36,7 @@ describe("a sub-agent that hangs", () => {
     await expect.poll(() => agent.seen.at(-1)?.method).toBe("CancelTask");
     const before = Date.now();
     await boss.stop();
-    expect(Date.now() - before).toBeLessThan(10_000);
+    expect(Date.now() - before).toBeLessThan(20_000);
   });
 
   test("and returns its task after its timeout is canceled then", async () => {
@@ -54,7 +55,7 @@ describe("a sub-agent that hangs", () => {
 
     await expect
       .poll(() => agent.seen.find(({ method }) => method === "CancelTask")?.params["id"], {
-        timeout: 10_000,
+        timeout: 20_000,
       })
       .toBe("t1");
   });

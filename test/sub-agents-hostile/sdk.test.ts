@@ -90,7 +90,7 @@ describe.each([
       const { boss, work, url } = await aWorld(message);
       const remote = await boss.client();
       const { task } = await remote.send("go", { wait: false });
-      await expect.poll(() => work.told.length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => work.told.length, { timeout: 20_000 }).toBe(1);
       if (message === "ask") await until(boss, "input-required", task!.id);
 
       await remote.cancel(task!.id);
@@ -98,7 +98,7 @@ describe.each([
       const there = await connect(url);
       const { taskId } = work.told[0]!;
       await expect
-        .poll(async () => (await there.get(taskId)).status.state, { timeout: 10_000 })
+        .poll(async () => (await there.get(taskId)).status.state, { timeout: 20_000 })
         .toBe("canceled");
       expect(boss.asked).toBe(1);
     }
@@ -108,12 +108,12 @@ describe.each([
     const { boss, work } = await aWorld("wait", true);
     const { task } = await (await boss.client()).send("go", { wait: false });
     const begun = async (): Promise<number> => named(await boss.task()).size;
-    await expect.poll(begun, { timeout: 10_000 }).toBe(1);
+    await expect.poll(begun, { timeout: 20_000 }).toBe(1);
 
     const before = work.requests;
     await boss.restart();
     // It follows the task again, which is still working.
-    await expect.poll(() => work.requests, { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(() => work.requests, { timeout: 20_000 }).toBeGreaterThan(before);
     work.release();
 
     const done = await ended(boss, task!.id);

@@ -125,7 +125,8 @@ describe("an approval that a leaf needs", () => {
     const worker = await Hop.started("worker", () => ({
       model: callsOnce(calls("delete", { path: "a" })),
       tools: [guarded],
-      approvals: { expiresInMs: 700 },
+      // It must still be open when both have been asked for it below.
+      approvals: { expiresInMs: 3000 },
     }));
     const boss = await Hop.started("boss", () => ({
       model: callsOnce(calls("worker", { message: "delete a" })),

@@ -80,7 +80,7 @@ describe("a call that is interrupted before the sub-agent has returned its task"
     // The trace is in what is stored, and must not be copied into the message.
     const trace = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
     const { task } = await (await boss.client()).send("go", { wait: false, trace });
-    await expect.poll(() => way.arrived, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => way.arrived, { timeout: 20_000 }).toBe(1);
     await boss.stop();
     way.open();
     await boss.start();
@@ -138,7 +138,7 @@ test.each(["later", "never"])(
     }));
     const remote = await boss.client();
     const { task } = await remote.send("go", { wait: false });
-    await expect.poll(() => way.arrived, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => way.arrived, { timeout: 20_000 }).toBe(1);
 
     await remote.cancel(task!.id);
     if (when === "later") way.open();

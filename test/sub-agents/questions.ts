@@ -9,7 +9,7 @@ export async function until(hop: Hop, state: string, taskId?: string): Promise<T
   const find = async (): Promise<Task | undefined> =>
     taskId === undefined ? (await hop.tasks())[0] : remote.get(taskId);
   await expect
-    .poll(async () => (await find())?.status.state, { timeout: 10_000, interval: 20 })
+    .poll(async () => (await find())?.status.state, { timeout: 20_000, interval: 20 })
     .toBe(state);
   return (await find())!;
 }

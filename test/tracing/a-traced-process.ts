@@ -60,7 +60,7 @@ export class TracedProcess {
   async spans(traceId: string, names: readonly string[] = []): Promise<readonly ReceivedSpan[]> {
     const found = (): readonly ReceivedSpan[] =>
       this.receiver.spans.filter((span) => span.traceId === traceId);
-    const patience = { timeout: 10_000, interval: 10 };
+    const patience = { timeout: 20_000, interval: 10 };
     await expect.poll(() => this.open, patience).toEqual([]);
     await expect
       .poll(() => found().map(({ name }) => name), patience)

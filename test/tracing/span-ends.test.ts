@@ -129,7 +129,7 @@ describe("a span ends", () => {
       leave.abort();
       return trace.traceId;
     });
-    await expect.poll(() => traced.open, { timeout: 10_000 }).toEqual(["invoke_agent Worker"]);
+    await expect.poll(() => traced.open, { timeout: 20_000 }).toEqual(["invoke_agent Worker"]);
     gone.resolve("two");
     const spans = await traced.spans(traceId, ["task Worker"]);
 
@@ -173,10 +173,10 @@ describe("a span ends", () => {
     const subscription = loop.execute("go").subscribe(() => undefined);
     await began;
     subscription.unsubscribe();
-    await expect.poll(() => traced.open, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => traced.open, { timeout: 20_000 }).toEqual([]);
 
     await expect
-      .poll(() => traced.receiver.spans.slice(before).map(({ name }) => name), { timeout: 10_000 })
+      .poll(() => traced.receiver.spans.slice(before).map(({ name }) => name), { timeout: 20_000 })
       .toEqual(expect.arrayContaining(["chat scripted", "execute_tool hang"]));
   });
 

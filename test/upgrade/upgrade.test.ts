@@ -185,7 +185,7 @@ describe("a task that had ended", () => {
   test("pushes the notifications that were not delivered, in order", async () => {
     const { frames } = facts.tasks.completed;
     const isAtEnd = (): boolean => webhook.at("/late").some(({ body }) => isCompleted(body));
-    await expect.poll(isAtEnd, { timeout: 10_000, interval: 20 }).toBe(true);
+    await expect.poll(isAtEnd, { timeout: 20_000, interval: 20 }).toBe(true);
 
     const received = webhook.at("/late");
     const places = received.map(({ webhookId }) => Number(webhookId.split(".").at(-1)));
@@ -214,7 +214,7 @@ describe("a function agent that waits", () => {
   /** The webhook received the beginning before the upgrade, and gets what follows it. */
   async function expectRestPushed(): Promise<void> {
     const isAtEnd = (): boolean => webhook.at("/early").some(({ body }) => isCompleted(body));
-    await expect.poll(isAtEnd, { timeout: 10_000, interval: 20 }).toBe(true);
+    await expect.poll(isAtEnd, { timeout: 20_000, interval: 20 }).toBe(true);
 
     const before = facts.arrivals.map(({ webhookId }) => webhookId);
     const since = webhook.at("/early").map(({ webhookId }) => webhookId);

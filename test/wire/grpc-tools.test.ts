@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Client, credentials } from "@grpc/grpc-js";
 import protobuf from "protobufjs";
 import descriptors from "protobufjs/ext/descriptor/index.js";
@@ -9,11 +8,12 @@ import { defineAgent, serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useServer } from "./wire-server.ts";
 
+const goOn = Promise.withResolvers<void>();
 const agent = defineAgent({
   name: "plain",
   description: "Answers.",
   async run({ text }) {
-    if (text === "slow") await sleep(3000);
+    if (text === "slow") await goOn.promise;
     return "done";
   },
 });
@@ -229,6 +229,7 @@ describe("a probe", () => {
 
     expect(await probe(url, "/ready")).toBe(503);
     expect(await probe(url, "/health")).toBe(200);
+    goOn.resolve();
     await closed;
   });
 });

@@ -79,6 +79,8 @@ describe("over HTTP/2", () => {
   test("an aborted request is not logged as a server error", async () => {
     const before = server.log.length;
     const session = aSession();
+    // A stream that is destroyed before there is a connection is never sent.
+    await once(session, "connect");
     for (let count = 0; count < 20; count++) {
       const stream = session.request({ ":method": "POST", ":path": "/", ...JSON_TYPE });
       stream.on("error", () => undefined);

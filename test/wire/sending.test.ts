@@ -99,7 +99,7 @@ for (const dialect of DIALECTS) {
 
     verifies("R13", "and every other method accepts metadata", async () => {
       const metadata = { from: "a test", nested: { list: [1] } };
-      const { id } = await client.sendTask("slow 100", { metadata, configuration: atOnce });
+      const { id } = await client.sendTask("slow 1000", { metadata, configuration: atOnce });
 
       const got = await client.call("get", { id, metadata });
       const stream = await client.open("subscribe", { id, metadata });

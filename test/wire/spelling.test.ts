@@ -30,7 +30,7 @@ async function everything(dialect: Dialect): Promise<readonly string[]> {
     const result = client.resultOf(sent);
     if (result.kind === "task") texts.push((await client.call("get", { id: result.id })).text);
   }
-  const { id } = await client.sendTask("slow 100", { configuration: dialect.atOnce });
+  const { id } = await client.sendTask("slow 1000", { configuration: dialect.atOnce });
   texts.push((await client.call("cancel", { id })).text);
   return texts;
 }

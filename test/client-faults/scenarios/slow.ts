@@ -155,7 +155,8 @@ export const SLOW: readonly FaultScenario[] = [
     sentence: "A stream goes silent, and all further requests get no response.",
     speaks: HTTP,
     asks: "stream",
-    settings: { idleTimeoutMs: 300, timeoutMs: 300, giveUpMs: 800 },
+    // The card must be read within timeoutMs, on a busy machine, too.
+    settings: { idleTimeoutMs: 300, timeoutMs: 2000, giveUpMs: 800 },
     replies: {
       sendStreamingMessage: [streams(STORY.slice(0, 3), { ending: [HANG] })],
       subscribeToTask: [() => [HANG]],

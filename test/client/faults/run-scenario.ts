@@ -8,7 +8,7 @@ import {
 import type { ClientUnderTest, Outcome } from "./client-under-test.ts";
 
 /** Time limit for a response in any scenario. */
-const BOUND_MS = 10_000;
+const BOUND_MS = 30_000;
 
 export interface RunOptions {
   readonly scenario: FaultScenario;
@@ -23,7 +23,7 @@ export interface RunOptions {
 export interface Ran {
   readonly outcome: Outcome;
   readonly tookMs: number;
-  /** The number of connections that were still open a second after the client had finished. */
+  /** The number of connections that stayed open after the client had finished. */
   readonly leaked: number;
   readonly agent: FaultyAgent;
 }
@@ -52,7 +52,7 @@ export async function runScenario({
     bound.catch(() => undefined);
     const outcome = await Promise.race([asked, bound]);
     const tookMs = performance.now() - startedAt;
-    return { outcome, tookMs, leaked: await openAfter(agent, 10_000), agent };
+    return { outcome, tookMs, leaked: await openAfter(agent, 20_000), agent };
   } finally {
     over.abort(new Error("the scenario is over"));
     await agent.close();

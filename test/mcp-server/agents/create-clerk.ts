@@ -59,7 +59,7 @@ export const createClerk = (print: (line: string) => void): Agent =>
 async function* count({ signal }: FunctionTurn) {
   yield status("Sharpening a pencil.");
   await sleep(300, undefined, { signal });
-  for (let number = 1; number <= 500; number++) {
+  for (let number = 1; number <= 3000; number++) {
     yield `${number} `;
     await sleep(20, undefined, { signal });
   }

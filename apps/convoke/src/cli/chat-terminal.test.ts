@@ -310,20 +310,21 @@ describe("the keyboard", () => {
     const { url } = await serveDemo();
     const person = atTerminal(["chat", url]);
 
-    person.type(`slow 30${ENTER}`);
+    person.type(`slow 100${ENTER}`);
     await person.screen.sees("Working");
     person.type(`ahead${ENTER}`);
     await person.screen.sees("next: ahead");
 
-    await person.screen.sees(/29 30\n\n❯ ahead\n\nYou said: ahead\./);
+    await person.screen.sees(/99 100\n\n❯ ahead\n\nYou said: ahead\./);
   });
 
   test("messages that are typed ahead of a question do not answer it", async () => {
+    const typed = Promise.withResolvers<void>();
     const agent = defineAgent({
       name: "Slow",
       description: "d",
       run: async ({ ask }) => {
-        await sleep(500);
+        await typed.promise;
         return `Hello, ${await ask("Name?")}!`;
       },
     });
@@ -332,6 +333,8 @@ describe("the keyboard", () => {
     person.type(`go${ENTER}`);
     await person.screen.sees("Working");
     person.type(`ahead${ENTER}`);
+    await person.screen.sees("next: ahead");
+    typed.resolve();
     await person.screen.sees(/\? Name\?\n\n❯ ahead\n/);
     person.type(` Ann${ENTER}`);
 

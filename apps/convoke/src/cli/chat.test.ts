@@ -255,10 +255,13 @@ describe("an agent that waits for an authorization", () => {
     const { url, agent } = await serveDemo();
     async function* typing() {
       yield Buffer.from("auth\n\n");
-      const { tasks } = await vi.waitUntil(async () => {
-        const page = await agent.list({ state: "auth-required" });
-        return page.tasks.length === 1 ? page : undefined;
-      });
+      const { tasks } = await vi.waitUntil(
+        async () => {
+          const page = await agent.list({ state: "auth-required" });
+          return page.tasks.length === 1 ? page : undefined;
+        },
+        { timeout: 20_000 },
+      );
       await agent.send("it was me", { taskId: tasks[0]?.id });
       yield Buffer.from("\nhello\n");
     }

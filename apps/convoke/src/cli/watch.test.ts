@@ -15,7 +15,8 @@ import { beginTask, serveDemo } from "./testing/serve-demo.suite.ts";
 describe("on a Convoke server", () => {
   test("a task is shown with its earlier messages, and its text as it arrives", async () => {
     const { url, agent } = await serveDemo();
-    const taskId = await beginTask(agent, "slow 50");
+    // Long enough that it has not ended when it is watched, on a busy machine, too.
+    const taskId = await beginTask(agent, "slow 150");
     const pieces: string[] = [];
 
     const { code, stdout, stderr } = await runCli(["watch", url, taskId], {
@@ -23,10 +24,10 @@ describe("on a Convoke server", () => {
     });
 
     expect(code).toBe(0);
-    expect(stdout).toBe(`${Array.from({ length: 50 }, (_, place) => place + 1).join(" ")}\n`);
+    expect(stdout).toBe(`${Array.from({ length: 150 }, (_, place) => place + 1).join(" ")}\n`);
     expect(pieces.length).toBeGreaterThan(2);
-    expect(stderr).toMatch(/^you: slow 50\n/);
-    expect(stderr).toContain("50 chunks are coming.");
+    expect(stderr).toMatch(/^you: slow 150\n/);
+    expect(stderr).toContain("150 chunks are coming.");
     expect(stderr).toMatch(new RegExp(`task ${taskId} completed\n$`));
   });
 

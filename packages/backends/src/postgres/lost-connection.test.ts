@@ -51,7 +51,9 @@ test.each([
 
     connection.loseAnswers();
     const lost = backend.commit(step).catch((error: unknown) => error);
-    await expect.poll(async () => (await witness.tasks.get("t1"))?.head).toBe(head);
+    await expect
+      .poll(async () => (await witness.tasks.get("t1"))?.head, { timeout: 20_000 })
+      .toBe(head);
     connection.cut();
 
     expect(await lost).toMatchObject({ name: "StorageError", isPermanent: false });
@@ -76,7 +78,7 @@ test("after the connections were lost, reads and commits work again", async () =
 
   expect(await backend.tasks.get("t1")).toMatchObject({ head: 1 });
   await expect
-    .poll(() => backend.commit(next).catch(() => undefined))
+    .poll(() => backend.commit(next).catch(() => undefined), { timeout: 20_000 })
     .toEqual({ kind: "committed", head: 2 });
 });
 
@@ -107,11 +109,15 @@ test("tasks that were claimed without an answer are found, and can be claimed ag
 
   connection.loseAnswers();
   const lost = backend.sharing!.claim(query).catch((error: unknown) => error);
-  await expect.poll(async () => (await witness.tasks.get("t1"))?.epoch).toBe(2);
+  await expect
+    .poll(async () => (await witness.tasks.get("t1"))?.epoch, { timeout: 20_000 })
+    .toBe(2);
   connection.cut();
 
   expect(await lost).toMatchObject({ name: "StorageError" });
-  await expect.poll(() => backend.commit(run("t2")).catch(() => undefined)).toBeTruthy();
+  await expect
+    .poll(() => backend.commit(run("t2")).catch(() => undefined), { timeout: 20_000 })
+    .toBeTruthy();
   expect(await backend.sharing!.ownTasks()).toEqual(["t1", "t2"]);
   expect(await backend.sharing!.claim(query)).toEqual([]);
   const again = await backend.sharing!.claim({ ...query, abandoned: ["t1"] });

@@ -19,7 +19,7 @@ test("a list can wait until what other processes have begun to write is stored",
   const step = { epoch: 1, events: ["{}"], state: "working", statusAt: 1, listed: true } as const;
   // A question that is sent before the other process listens is not answered.
   const hasAnswer = () =>
-    Promise.race([b.sharing.settled(Date.now()).then(() => true), sleep(200)]);
+    Promise.race([b.sharing.settled(Date.now()).then(() => true), sleep(1000)]);
   await expect.poll(hasAnswer, { timeout: 20_000 }).toBe(true);
 
   const commits = Array.from({ length: 50 }, (_, index) =>

@@ -273,5 +273,5 @@ test.each([
 
   await expect(reading).rejects.toBe(reason);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  await expect.poll(() => methods().includes("CancelTask"), { timeout: 10_000 }).toBe(isCanceled);
+  await expect.poll(() => methods().includes("CancelTask"), { timeout: 20_000 }).toBe(isCanceled);
 });

@@ -310,7 +310,7 @@ test("it gives up after the given time without progress", async () => {
   ]);
   const remote = await connect(agent.url);
 
-  const run = remote.stream("Ann", { reconnect: { forMs: 400 } });
+  const run = remote.stream("Ann", { reconnect: { forMs: 2000 } });
 
   await expect(collect(run)).rejects.toMatchObject({ name: "RemoteError", httpStatus: 503 });
   expect(methods().length).toBeGreaterThan(2);
@@ -501,7 +501,7 @@ describe("a stream that has gone silent", () => {
     const remote = await connect(agent.url);
     const { notices, onNotice } = aListener();
 
-    const { text } = await remote.stream("Ann", { idleTimeoutMs: 60, onNotice }).result;
+    const { text } = await remote.stream("Ann", { idleTimeoutMs: 400, onNotice }).result;
 
     expect(text).toBe("Hello");
     expect(notices[0]?.message).toContain("nothing came for");
@@ -518,7 +518,7 @@ describe("a stream that has gone silent", () => {
     ]);
     const remote = await connect(agent.url);
 
-    const { text } = await remote.stream("Ann", { idleTimeoutMs: 40 }).result;
+    const { text } = await remote.stream("Ann", { idleTimeoutMs: 400 }).result;
 
     expect(text).toBe("Hello");
     expect(methods()).toEqual([

@@ -3,6 +3,7 @@ import { type ClientHttp2Session, type Http2Server, createServer } from "node:ht
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { keptPort } from "../../../../test/harness/kept-port.ts";
 import { createEgress } from "../create-egress.ts";
 import { startServer } from "./local-server.suite.ts";
 
@@ -56,7 +57,7 @@ test("all requests to an origin share a session, also concurrent ones", async ()
 });
 
 test("a session that the other side closed is replaced", async () => {
-  const server = await startHttp2();
+  const server = await startHttp2(await keptPort());
   const egress = createEgress({ trusted: [server.url] });
   const first = await egress.openHttp2(server.url);
   const closed = once(first, "close");
@@ -109,7 +110,7 @@ test("close() ends sessions when their requests have ended", async () => {
   egress.close();
 
   expect(await answer).toBe("/hello");
-  await vi.waitFor(() => expect(server.sessions.size).toBe(0));
+  await vi.waitFor(() => expect(server.sessions.size).toBe(0), { timeout: 20_000 });
 });
 
 describe("after a while", () => {
@@ -131,7 +132,7 @@ describe("after a while", () => {
     skip(20_000);
     expect((await egress.openHttp2(server.url)) === first).toBe(false);
 
-    await vi.waitFor(() => expect(first.closed).toBe(true));
+    await vi.waitFor(() => expect(first.closed).toBe(true), { timeout: 20_000 });
   });
 
   test("a busy session gets no new requests, and its running ones continue", async () => {

@@ -98,7 +98,7 @@ describe("a reader that does not read to the end leaves no connection behind", (
       await expect(failing()).rejects.toThrow("mine");
     }
 
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 20_000 });
     expect(server.connections()).toBe(15);
   });
 
@@ -134,7 +134,7 @@ describe("a signal", () => {
     });
     await expect(piece).rejects.toThrow("enough");
 
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 20_000 });
   });
 
   test("that aborts after the head arrived prevents reading what has arrived", async () => {
@@ -159,7 +159,9 @@ describe("a signal", () => {
       "nothing is listening",
     );
 
-    await vi.waitFor(() => expect(getEventListeners(signal, "abort")).toHaveLength(0));
+    await vi.waitFor(() => expect(getEventListeners(signal, "abort")).toHaveLength(0), {
+      timeout: 20_000,
+    });
   });
 });
 

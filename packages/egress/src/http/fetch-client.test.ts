@@ -10,7 +10,7 @@ test("a reader that does not read to the end leaves no connection behind", async
   for await (const _piece of (await client.request({ url: server.url })).body) break;
   await (await client.request({ url: server.url })).body[Symbol.asyncIterator]().return?.();
 
-  await vi.waitFor(() => expect(server.open()).toBe(0));
+  await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 20_000 });
 });
 
 test("a body that breaks off is a lost connection", async () => {

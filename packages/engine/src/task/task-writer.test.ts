@@ -96,7 +96,7 @@ test("output of a run whose task was refused is refused as well, and not sent to
   const writer = new TaskWriter({ ...FACTS, backend: { ...createMemoryBackend(), commit } });
 
   const creation = writer.append([task], { epoch: 1, create: CREATE });
-  await expect.poll(() => steps.length).toBe(1);
+  await expect.poll(() => steps.length, { timeout: 20_000 }).toBe(1);
   const late = writer.append([output("late")], { epoch: 1, insist: true });
   isLate.resolve();
 

@@ -102,7 +102,7 @@ function aStatus(state: string, final = false): object {
 }
 
 function eventually<T>(value: () => T) {
-  return expect.poll(value, { timeout: 10_000 });
+  return expect.poll(value, { timeout: 20_000 });
 }
 
 const TASK = { kind: "task", id: "t", contextId: "c", status: { state: "submitted" } };

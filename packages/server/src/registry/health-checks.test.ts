@@ -21,7 +21,7 @@ test("of two servers that share a registry, one checks an agent that is due", as
   await store.register(record, { perOwner: 1, total: 1 }, (known) => known);
 
   const day = 86_400_000;
-  const parts = { store, checkEveryMs: 100, staleAfterMs: day, removeAfterMs: day };
+  const parts = { store, checkEveryMs: 5000, staleAfterMs: day, removeAfterMs: day };
   const egress = createEgress({ allow: ["127.0.0.1"] });
   const logger = createJsonLogger("silent", () => undefined);
   const both = [1, 2].map(() => new HealthChecks({ ...parts, egress, logger }));
@@ -30,6 +30,6 @@ test("of two servers that share a registry, one checks an agent that is due", as
     agent.close();
   });
 
-  await expect.poll(async () => (await store.get("a"))?.health.checks, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await store.get("a"))?.health.checks, { timeout: 20_000 }).toBe(1);
   expect(requests).toBe(1);
 });

@@ -20,7 +20,7 @@ export function describeWatching(open: OpenBackend): void {
         await backend.commit(aStep("t1", { events: someEvents("more", 2) }));
         await backend.commit(aStep("t1", { epoch: 2 }));
 
-        await expect.poll(() => heads).toEqual([1, 3, 3]);
+        await expect.poll(() => heads, { timeout: 20_000 }).toEqual([1, 3, 3]);
         const last = { seq: 3, json: anEvent("more 1") };
         expect(await Promise.all(pages)).toMatchObject([
           [{ seq: 1, json: anEvent("t1 begins") }],
@@ -41,7 +41,7 @@ export function describeWatching(open: OpenBackend): void {
         await backend.commit(aCreation("t2"));
         await backend.commit(aStep("t1", { epoch: 5, events: [anEvent("good")] }));
 
-        await expect.poll(() => heads).toEqual([2]);
+        await expect.poll(() => heads, { timeout: 20_000 }).toEqual([2]);
       }),
     );
 
@@ -54,13 +54,13 @@ export function describeWatching(open: OpenBackend): void {
         const stop = backend.watch("t1", wake);
         backend.watch("t1", (head) => stayed.push(head));
         await backend.commit(aCreation("t1"));
-        await expect.poll(() => [left, stayed]).toEqual([[1], [1]]);
+        await expect.poll(() => [left, stayed], { timeout: 20_000 }).toEqual([[1], [1]]);
 
         stop();
         stop();
         await backend.commit(aStep("t1", { events: [anEvent("second")] }));
 
-        await expect.poll(() => stayed).toEqual([1, 2]);
+        await expect.poll(() => stayed, { timeout: 20_000 }).toEqual([1, 2]);
         expect(left).toEqual([1]);
       }),
     );
@@ -77,10 +77,12 @@ export function describeWatching(open: OpenBackend): void {
         backend.watch("t1", (head) => heard.push(`second ${head}`));
 
         await backend.commit(aCreation("t1"));
-        await expect.poll(() => heard).toEqual(["first 1", "second 1"]);
+        await expect.poll(() => heard, { timeout: 20_000 }).toEqual(["first 1", "second 1"]);
         await backend.commit(aStep("t1", { events: [anEvent("more")] }));
 
-        await expect.poll(() => heard).toEqual(["first 1", "second 1", "second 2", "brought 2"]);
+        await expect
+          .poll(() => heard, { timeout: 20_000 })
+          .toEqual(["first 1", "second 1", "second 2", "brought 2"]);
       }),
     );
 
@@ -92,12 +94,12 @@ export function describeWatching(open: OpenBackend): void {
         const stop = backend.watch("t1", wake);
         backend.watch("t1", wake);
         await backend.commit(aCreation("t1"));
-        await expect.poll(() => heads).toEqual([1, 1]);
+        await expect.poll(() => heads, { timeout: 20_000 }).toEqual([1, 1]);
 
         stop();
         await backend.commit(aStep("t1", { events: [anEvent("second")] }));
 
-        await expect.poll(() => heads).toEqual([1, 1, 2]);
+        await expect.poll(() => heads, { timeout: 20_000 }).toEqual([1, 1, 2]);
       }),
     );
   });
