@@ -97,10 +97,11 @@ export function createEgress(options: EgressOptions = {}): Egress {
     lookup: createPinnedLookup(options.resolve ?? systemResolve, mayReach),
     tlsFor: createTlsChoice(options.certificate),
     connectTimeoutMs: Math.min(options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, MAX_TIMER_MS),
+    destinations: new WeakMap(),
   };
   const sessions = new Http2Sessions(way);
 
-  async function sendOne(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
+  function sendOne(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
     const url = checkedUrl(call.url);
     const { headers = {}, body, signal } = call;
     checkHeaders(headers);
@@ -117,8 +118,10 @@ export function createEgress(options: EgressOptions = {}): Egress {
 
   const egress: Egress = {
     check: (url) => checkUrl(url, mayReach),
-    request: (call) =>
-      followRedirects(call, (one) => sendOne(one, effectiveMethod(call) === "GET")),
+    request(call) {
+      const isRepeatable = effectiveMethod(call) === "GET";
+      return followRedirects(call, (one) => sendOne(one, isRepeatable));
+    },
     async post(url, { headers, body, timeoutMs, signal }) {
       const { host } = checkUrl(url, mayReach);
       return withDeadline({ host, timeoutMs, signal }, async (stop) => {
@@ -168,7 +171,13 @@ function reportRefusals(egress: Egress): Egress {
         return report(error);
       }
     },
-    request: (call) => egress.request(call).catch(report),
+    async request(call) {
+      try {
+        return await egress.request(call);
+      } catch (error) {
+        return report(error);
+      }
+    },
     post: (url, request) => egress.post(url, request).catch(report),
     openHttp2: (url, options) => egress.openHttp2(url, options).catch(report),
   };

@@ -71,14 +71,14 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
   readonly #response: IncomingMessage;
   readonly #options: AnswerBodyOptions;
   #isOver = false;
+  #isWatching = false;
   #error: unknown;
   #wake: () => void = () => undefined;
 
   constructor(response: IncomingMessage, options: AnswerBodyOptions) {
     this.#response = response;
     this.#options = options;
-    response.on("readable", () => this.#wake());
-    response.on("end", () => this.#finish());
+    // Node closes a response after its last chunk, in the same turn.
     response.on("close", () => this.#finish());
     response.on("error", (error) => {
       this.#error = error;
@@ -97,6 +97,7 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
       if (piece !== null) return { done: false, value: piece };
       if (this.#error !== undefined) throw this.#lost(this.#error);
       if (this.#isOver) return { done: true, value: undefined };
+      this.#watchArrivals();
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -114,6 +115,13 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
     while (this.#response.read() !== null);
     if (this.#response.closed) return;
     await new Promise((resolve) => this.#response.once("close", resolve));
+  }
+
+  /** Most responses arrive at once, and then there is nothing to watch for. */
+  #watchArrivals(): void {
+    if (this.#isWatching || this.#response.complete) return;
+    this.#isWatching = true;
+    this.#response.on("readable", () => this.#wake());
   }
 
   #finish(): void {
