@@ -200,8 +200,12 @@ const OWN_HEADERS = new Set([
   "upgrade",
 ]);
 
+/** Headers that passed and can no longer change: a client sends many requests with the same. */
+const passed = new WeakSet<object>();
+
 /** Rejects headers that cannot be sent, naming them but never their values. */
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  if (passed.has(headers)) return;
   for (const [name, value] of Object.entries(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
       throw new EgressError("malformed", `the header "${name}" is set by the client; leave it out`);
@@ -217,6 +221,7 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
       );
     }
   }
+  if (Object.isFrozen(headers)) passed.add(headers);
 }
 
 /** Enough to find out what went wrong. */

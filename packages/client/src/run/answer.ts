@@ -1,4 +1,5 @@
 import {
+  type Connection,
   type DataPart,
   EXTENSIONS,
   type Message,
@@ -7,6 +8,7 @@ import {
   textOf,
   textOfParts,
 } from "@convoke/protocol";
+import type { TaskSnapshot } from "./task-events.ts";
 
 /** The answer of an agent: a task, or a message without a task. */
 export interface Answer {
@@ -16,6 +18,15 @@ export interface Answer {
   readonly message?: Message;
   /** The question that the agent needs answered before it continues. */
   readonly question?: Question;
+}
+
+/** The answer that was read. If reading began in the middle of its task, the agent has the rest. */
+export function answerIn(
+  { answer, taskId = "", isPartial }: TaskSnapshot,
+  connection: Connection,
+): Answer | Promise<Answer> {
+  if (answer !== undefined && !isPartial) return toAnswer(answer);
+  return connection.call("getTask", { taskId }).then(toAnswer);
 }
 
 export function toAnswer(answer: Task | Message): Answer {

@@ -1,5 +1,6 @@
 import {
   type Connection,
+  type Message,
   type PublicEvent,
   type StreamItem,
   type Task,
@@ -16,12 +17,26 @@ import {
 import { EarlyCloseError, otherTaskError, outOfOrderError } from "./failures.ts";
 import { isHeaderValue } from "../auth/headers.ts";
 import { refusesStreams } from "../cards/card.ts";
-import { intercept, requestContext } from "../connection/interceptor.ts";
+import { withContext } from "../connection/interceptor.ts";
 import type { FollowSettings } from "./follow-options.ts";
 import { readStream } from "./idle-timeout.ts";
 import { Recovery } from "./recovery.ts";
 import { sleep } from "@convoke/protocol/internal";
 import { eventsBetween, isSameTask } from "./snapshot-events.ts";
+
+/** A request that sends a message. */
+type Sending = Exclude<RunRequest, { kind: "subscribe" }>;
+
+/** Why a step failed. */
+interface Failure {
+  readonly error: unknown;
+}
+
+/** The step that is next, or that failed. */
+interface Reached {
+  readonly step: RunStep;
+  readonly failure?: Failure;
+}
 
 type Steps = AsyncGenerator<StreamedEvent, RunStep | undefined, undefined>;
 
@@ -45,7 +60,7 @@ export class ResumingSource implements TaskEventSource {
   #buffered: ItemBuffer | undefined;
 
   constructor(given: Connection, wanted: RunRequest, settings: FollowSettings) {
-    const connection = intercept(given, [requestContext(settings.context)]);
+    const connection = withContext(given, settings.context);
     this.#connection = connection;
     this.#request = wanted;
     this.#settings = settings;
@@ -60,25 +75,61 @@ export class ResumingSource implements TaskEventSource {
     return this.#cursor.lastId;
   }
 
-  async *read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined> {
-    for (let step = this.#firstStep(); step !== "over";) {
-      let error: unknown;
+  read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined> {
+    return this.#readFrom(this.#firstStep(), signal);
+  }
+
+  /**
+   * Reads to the end, without events and so without a generator: most messages are answered by the
+   * first response.
+   */
+  async complete(signal: AbortSignal | undefined): Promise<void> {
+    const wanted = this.#request;
+    const { step, failure }: Reached =
+      wanted.kind === "call" ? await this.#tryCall(wanted, signal) : { step: this.#firstStep() };
+    if (step === "over") return;
+    const rest = this.#readFrom(step, signal, failure);
+    while ((await rest.next()).done !== true);
+  }
+
+  async *#readFrom(
+    first: RunStep,
+    signal: AbortSignal | undefined,
+    failure?: Failure,
+  ): AsyncGenerator<StreamedEvent, void, undefined> {
+    let failed = failure;
+    for (let step = first; step !== "over";) {
       try {
-        const next = yield* this.#runStep(step, signal);
-        if (next !== undefined) {
-          step = next;
-          continue;
+        if (failed === undefined) {
+          const next = yield* this.#runStep(step, signal);
+          if (next !== undefined) {
+            step = next;
+            continue;
+          }
+          const { url } = this.#connection.selectedInterface;
+          failed = { error: new EarlyCloseError(url, this.snapshot.taskId) };
         }
-        error = new EarlyCloseError(this.#connection.selectedInterface.url, this.snapshot.taskId);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        error = thrown;
+      } catch (error) {
+        signal?.throwIfAborted();
+        failed = { error };
       }
-      const { next, task } = await this.#recovery.after(step, error, signal);
+      const { next, task } = await this.#recovery.after(step, failed.error, signal);
       if (task !== undefined) yield* this.#reconcile(task);
       step = next;
+      failed = undefined;
     }
     if (this.#isUncertain) yield* this.#reconcile(await this.#recovery.task(signal));
+  }
+
+  /** Sends the message and says where the run is then. */
+  async #tryCall(wanted: Sending, signal: AbortSignal | undefined): Promise<Reached> {
+    try {
+      this.#accept({ event: await this.#send(wanted, signal), id: "" });
+      return { step: this.#stepAfterCall(wanted) };
+    } catch (error) {
+      signal?.throwIfAborted();
+      return { step: "call", failure: { error } };
+    }
   }
 
   takeBuffered(): StreamedEvent | undefined {
@@ -97,13 +148,13 @@ export class ResumingSource implements TaskEventSource {
   }
 
   /** Runs one step and returns the next, or `undefined` if the stream was closed too early. */
-  #runStep(step: RunStep, signal: AbortSignal): Steps {
+  #runStep(step: RunStep, signal: AbortSignal | undefined): Steps {
     if (step === "call") return this.#call(signal);
     if (step === "poll") return this.#poll(signal);
     return this.#stream(signal, step === "send");
   }
 
-  async *#stream(signal: AbortSignal, isSend: boolean): Steps {
+  async *#stream(signal: AbortSignal | undefined, isSend: boolean): Steps {
     const isResubscribe = !isSend && (this.#recovery.isLost || this.snapshot.answer !== undefined);
     const cursor = this.lastEventId;
     let isFirst = true;
@@ -166,7 +217,7 @@ export class ResumingSource implements TaskEventSource {
   async *#joinAt(
     cursor: string | undefined,
     id: string,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): AsyncGenerator<StreamedEvent, void, undefined> {
     if (cursor !== undefined && !this.#cursor.isBefore(id)) {
       if (!this.#recovery.isLost) return;
@@ -224,20 +275,31 @@ export class ResumingSource implements TaskEventSource {
     );
   }
 
-  async *#call(signal: AbortSignal): Steps {
-    if (this.#request.kind === "subscribe") return "subscribe";
-    const { kind, request } = this.#request;
-    const blocking = kind === "call" && request.blocking;
-    const sent = { ...request, blocking };
+  async *#call(signal: AbortSignal | undefined): Steps {
+    const wanted = this.#request;
+    if (wanted.kind === "subscribe") return "subscribe";
+    yield this.#accept({ event: await this.#send(wanted, signal), id: "" });
+    return this.#stepAfterCall(wanted);
+  }
+
+  async #send(
+    { kind, request }: Sending,
+    signal: AbortSignal | undefined,
+  ): Promise<Task | Message> {
+    // An agent whose stream is replaced by a call is polled.
+    const sent = kind === "call" ? request : { ...request, blocking: false };
     const answer = await this.#connection.call("sendMessage", sent, { signal });
     this.#hasMoved = true;
-    yield this.#accept({ event: answer, id: "" });
-    if (this.snapshot.isAtRest || (kind === "call" && !blocking)) return "over";
+    return answer;
+  }
+
+  #stepAfterCall({ kind, request }: Sending): RunStep {
+    if (this.snapshot.isAtRest || (kind === "call" && !request.blocking)) return "over";
     if (kind === "stream") this.#recovery.noticePolling();
     return "poll";
   }
 
-  async *#poll(signal: AbortSignal): Steps {
+  async *#poll(signal: AbortSignal | undefined): Steps {
     const { first, most } = this.#settings.pollMs;
     for (let delay = first; !this.snapshot.isAtRest;) {
       await sleep(delay, signal);
