@@ -103,8 +103,8 @@ export function createEgress(options: EgressOptions = {}): Egress {
 
   function sendOne(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
     const url = checkedUrl(call.url);
-    const { headers = {}, body, signal } = call;
-    checkHeaders(headers);
+    const { body, signal } = call;
+    const headers = checkedHeaders(call.headers ?? {});
     signal?.throwIfAborted();
     return exchange(way, {
       url,
@@ -200,12 +200,24 @@ const OWN_HEADERS = new Set([
   "upgrade",
 ]);
 
-/** Headers that passed and can no longer change: a client sends many requests with the same. */
-const passed = new WeakSet<object>();
+type Headers = Readonly<Record<string, string>>;
+
+/** What is sent for headers that can no longer change: a client sends many requests with the same. */
+const passed = new WeakMap<Headers, Headers>();
+
+/** The headers to send for those of the caller. */
+function checkedHeaders(headers: Headers): Headers {
+  const known = passed.get(headers);
+  if (known !== undefined) return known;
+  checkHeaders(headers);
+  // Without this header a server may compress its response (RFC 9110 §12.5.3).
+  const sent = { "Accept-Encoding": "identity", ...headers };
+  if (Object.isFrozen(headers)) passed.set(headers, sent);
+  return sent;
+}
 
 /** Rejects headers that cannot be sent, naming them but never their values. */
-function checkHeaders(headers: Readonly<Record<string, string>>): void {
-  if (passed.has(headers)) return;
+function checkHeaders(headers: Headers): void {
   for (const [name, value] of Object.entries(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
       throw new EgressError("malformed", `the header "${name}" is set by the client; leave it out`);
@@ -221,7 +233,6 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
       );
     }
   }
-  if (Object.isFrozen(headers)) passed.add(headers);
 }
 
 /** Enough to find out what went wrong. */

@@ -80,7 +80,8 @@ export class AgentHttp {
     const isPlain = context === undefined && body !== undefined && isEmpty(credentials);
     const known = isPlain ? this.#known.get(headers) : undefined;
     if (known !== undefined) return known;
-    const binding = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
+    const binding =
+      body === undefined ? headers : { "Content-Type": "application/json", ...headers };
     const all = requestHeaders({ version, extensions, context, binding, credentials });
     if (isPlain && Object.isFrozen(headers)) this.#known.set(headers, Object.freeze(all));
     return all;

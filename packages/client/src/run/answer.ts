@@ -29,7 +29,7 @@ export function answerIn(
   return connection.call("getTask", { taskId }).then(toAnswer);
 }
 
-export function toAnswer(answer: Task | Message): Answer {
+function toAnswer(answer: Task | Message): Answer {
   const text = textOf(answer);
   if (answer.kind === "message") return { text, message: answer };
   if (!isInterrupted(answer.status.state)) return { text, task: answer };

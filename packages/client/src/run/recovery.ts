@@ -111,7 +111,11 @@ export class Recovery {
   }
 
   /** Before the task is known, only the message itself can be sent again. */
-  async #afterMessage(step: RunStep, error: unknown, signal: AbortSignal | undefined): Promise<RecoveryStep> {
+  async #afterMessage(
+    step: RunStep,
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<RecoveryStep> {
     if (step === "send" && isUnsupported(error)) return { next: "call" };
     const { reconnectForMs, resendAlways } = this.#settings;
     if (!isConnectionLoss(error) || reconnectForMs === undefined) throw error;
@@ -125,7 +129,11 @@ export class Recovery {
     return { next: step === "call" ? "poll" : "subscribe", task };
   }
 
-  async #afterTask(step: RunStep, error: unknown, signal: AbortSignal | undefined): Promise<RecoveryStep> {
+  async #afterTask(
+    step: RunStep,
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<RecoveryStep> {
     const isKnown = this.#fold.answer !== undefined;
     this.#throwIfGone(error);
     if (isUnreadable(error)) this.#noticeUnreadable(error);
@@ -142,7 +150,11 @@ export class Recovery {
   }
 
   /** The agent rejects the subscription: the task has ended, or the agent does not stream. */
-  async #withoutStream(step: RunStep, error: unknown, signal: AbortSignal | undefined): Promise<RecoveryStep> {
+  async #withoutStream(
+    step: RunStep,
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<RecoveryStep> {
     const isRefusal = error instanceof RemoteError || isUnsupported(error);
     if (step !== "subscribe" || !isRefusal) throw error;
     const task = await this.task(signal).catch(() => undefined);
@@ -155,7 +167,10 @@ export class Recovery {
   }
 
   /** The task that the message was sent to, if its history contains the message. */
-  async #taskWithMessage(error: unknown, signal: AbortSignal | undefined): Promise<Task | undefined> {
+  async #taskWithMessage(
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<Task | undefined> {
     if (this.#wanted.kind === "subscribe") return undefined;
     const { taskId, messageId } = this.#wanted.request.message;
     if (taskId === undefined) return undefined;

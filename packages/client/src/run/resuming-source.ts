@@ -32,12 +32,6 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** The step that is next, or that failed. */
-interface Reached {
-  readonly step: RunStep;
-  readonly failure?: Failure;
-}
-
 type Steps = AsyncGenerator<StreamedEvent, RunStep | undefined, undefined>;
 
 /**
@@ -84,9 +78,17 @@ export class ResumingSource implements TaskEventSource {
    * first response.
    */
   async complete(signal: AbortSignal | undefined): Promise<void> {
-    const wanted = this.#request;
-    const { step, failure }: Reached =
-      wanted.kind === "call" ? await this.#tryCall(wanted, signal) : { step: this.#firstStep() };
+    let step = this.#firstStep();
+    let failure: Failure | undefined;
+    if (this.#request.kind === "call") {
+      try {
+        this.#accept({ event: await this.#send(this.#request, signal), id: "" });
+        step = this.#stepAfterCall(this.#request);
+      } catch (error) {
+        signal?.throwIfAborted();
+        failure = { error };
+      }
+    }
     if (step === "over") return;
     const rest = this.#readFrom(step, signal, failure);
     while ((await rest.next()).done !== true);
@@ -119,17 +121,6 @@ export class ResumingSource implements TaskEventSource {
       failed = undefined;
     }
     if (this.#isUncertain) yield* this.#reconcile(await this.#recovery.task(signal));
-  }
-
-  /** Sends the message and says where the run is then. */
-  async #tryCall(wanted: Sending, signal: AbortSignal | undefined): Promise<Reached> {
-    try {
-      this.#accept({ event: await this.#send(wanted, signal), id: "" });
-      return { step: this.#stepAfterCall(wanted) };
-    } catch (error) {
-      signal?.throwIfAborted();
-      return { step: "call", failure: { error } };
-    }
   }
 
   takeBuffered(): StreamedEvent | undefined {
@@ -282,18 +273,14 @@ export class ResumingSource implements TaskEventSource {
     return this.#stepAfterCall(wanted);
   }
 
-  async #send(
-    { kind, request }: Sending,
-    signal: AbortSignal | undefined,
-  ): Promise<Task | Message> {
+  #send({ kind, request }: Sending, signal: AbortSignal | undefined): Promise<Task | Message> {
     // An agent whose stream is replaced by a call is polled.
     const sent = kind === "call" ? request : { ...request, blocking: false };
-    const answer = await this.#connection.call("sendMessage", sent, { signal });
-    this.#hasMoved = true;
-    return answer;
+    return this.#connection.call("sendMessage", sent, { signal });
   }
 
   #stepAfterCall({ kind, request }: Sending): RunStep {
+    this.#hasMoved = true;
     if (this.snapshot.isAtRest || (kind === "call" && !request.blocking)) return "over";
     if (kind === "stream") this.#recovery.noticePolling();
     return "poll";

@@ -24,12 +24,6 @@ import type { DecodeEvent, Transport } from "./transport.ts";
 const ACCEPT_JSON = Object.freeze({ Accept: "application/json" });
 const ACCEPT_EVENTS = Object.freeze({ Accept: "text/event-stream" });
 
-/** A request that was sent, and its response. */
-interface Exchange {
-  readonly id: number;
-  readonly answer: HttpAnswer;
-}
-
 /** JSON-RPC over HTTP. */
 export class JsonRpcTransport implements Transport {
   readonly speaking: SelectedInterface;
@@ -53,7 +47,7 @@ export class JsonRpcTransport implements Transport {
     const id = this.#nextId();
     const body = this.#bodyOf(id, operation, params);
     const answer = await this.#post(body, ACCEPT_JSON, options);
-    return this.#resultOf({ id, answer }, options.signal);
+    return this.#resultIn(await readText(answer, options.signal), answer, id);
   }
 
   async *stream(
@@ -65,12 +59,15 @@ export class JsonRpcTransport implements Transport {
     const id = this.#nextId();
     const { lastEventId } = options;
     const headers =
-      lastEventId === undefined ? ACCEPT_EVENTS : { ...ACCEPT_EVENTS, "Last-Event-ID": lastEventId };
+      lastEventId === undefined
+        ? ACCEPT_EVENTS
+        : { ...ACCEPT_EVENTS, "Last-Event-ID": lastEventId };
     const answer = await this.#post(this.#bodyOf(id, operation, params), headers, options);
     if (!isOk(answer) || !isEventStream(answer)) {
       // An agent that already has the complete answer may send it as a single response.
       // Servers reject a stream with a JSON error or an HTTP status; anything else is a result.
-      const event = decode(await this.#resultOf({ id, answer }, options.signal));
+      const text = await readText(answer, options.signal);
+      const event = decode(this.#resultIn(text, answer, id));
       yield [{ kind: "event", event, id: "" }];
       return;
     }
@@ -103,10 +100,9 @@ export class JsonRpcTransport implements Transport {
     return this.#http.request({ url: this.speaking.url, headers, body, signal, context });
   }
 
-  async #resultOf({ id, answer }: Exchange, signal: AbortSignal | undefined): Promise<unknown> {
-    const text = await readText(answer, signal);
-    if (!isOk(answer)) throw parseError(this.#http.clean(text), answer);
-    return this.#open(text, answer, id);
+  #resultIn(text: string, head: ResponseHead, id: number): unknown {
+    if (!isOk(head)) throw parseError(this.#http.clean(text), head);
+    return this.#open(text, head, id);
   }
 
   #open(text: string, head: ResponseHead, id: number): unknown {

@@ -53,10 +53,12 @@ function toAnswer({ url, signal }: Exchange, response: IncomingMessage): HttpAns
 
 function joinHeaders({ headers }: IncomingMessage): Record<string, string> {
   // Node returns only this header as a list.
-  const { "set-cookie": cookies, ...others } = headers;
-  if (cookies === undefined) return others as Record<string, string>;
-  return { ...(others as Record<string, string>), "set-cookie": cookies.join(", ") };
+  const { "set-cookie": cookies } = headers;
+  if (cookies === undefined) return headers as Record<string, string>;
+  return { ...(headers as Record<string, string>), "set-cookie": cookies.join(", ") };
 }
+
+const nobodyWaits = (): void => undefined;
 
 interface AnswerBodyOptions {
   readonly url: URL;
@@ -73,7 +75,7 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
   #isOver = false;
   #isWatching = false;
   #error: unknown;
-  #wake: () => void = () => undefined;
+  #wake = nobodyWaits;
 
   constructor(response: IncomingMessage, options: AnswerBodyOptions) {
     this.#response = response;

@@ -59,9 +59,8 @@ export function send(
     const request = open({
       ...options,
       method,
-      // Without this header a server may compress its response (RFC 9110 §12.5.3).
-      headers: { "Accept-Encoding": "identity", ...headers },
-      lookup: way.lookup(url, signal),
+      headers,
+      ...(signal !== undefined && { lookup: way.lookup(url, signal) }),
     });
     const progress = watchProgress(way, url, request);
     const abort = () => {
@@ -100,8 +99,10 @@ function destinationOf(way: OutboundConnections, url: URL): Destination {
       port: effectivePort(url),
       path: `${url.pathname}${url.search}`,
       agent: way.connections.agentFor(url),
-      // The certificate must be for the name, whatever address it resolved to.
-      ...(isIP(host) === 0 && { servername: host }),
+      lookup: way.lookup(url),
+      // The certificate must be for the name, whatever address it resolved to. Node would find the
+      // same for an address, but again for each request.
+      servername: isIP(host) === 0 ? host : "",
       ...way.tlsFor(url),
     },
   };
