@@ -73,13 +73,15 @@ export function send(
     };
     signal?.addEventListener("abort", abort);
     let hasAnswer = false;
+    let hint = "";
     request.on("response", (response) => {
       hasAnswer = true;
+      hint = String(response.headers["keep-alive"] ?? "");
       resolve({ kind: "answered", response });
     });
     request.on("error", fail);
     request.on("close", () => {
-      if (request.socket !== null) way.connections.used(request.socket);
+      if (request.socket !== null) way.connections.used(request.socket, hint);
       signal?.removeEventListener("abort", abort);
       // A connection may end without response and without error, for example after a protocol switch.
       if (!hasAnswer) fail(CLOSED_SILENTLY);
