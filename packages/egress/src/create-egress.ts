@@ -97,13 +97,14 @@ export function createEgress(options: EgressOptions = {}): Egress {
     lookup: createPinnedLookup(options.resolve ?? systemResolve, mayReach),
     tlsFor: createTlsChoice(options.certificate),
     connectTimeoutMs: Math.min(options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, MAX_TIMER_MS),
+    destinations: new WeakMap(),
   };
   const sessions = new Http2Sessions(way);
 
-  async function sendOne(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
+  function sendOne(call: HttpCall, isRepeatable: boolean): Promise<HttpAnswer> {
     const url = checkedUrl(call.url);
-    const { headers = {}, body, signal } = call;
-    checkHeaders(headers);
+    const { body, signal } = call;
+    const headers = checkedHeaders(call.headers ?? {});
     signal?.throwIfAborted();
     return exchange(way, {
       url,
@@ -117,8 +118,10 @@ export function createEgress(options: EgressOptions = {}): Egress {
 
   const egress: Egress = {
     check: (url) => checkUrl(url, mayReach),
-    request: (call) =>
-      followRedirects(call, (one) => sendOne(one, effectiveMethod(call) === "GET")),
+    request(call) {
+      const isRepeatable = effectiveMethod(call) === "GET";
+      return followRedirects(call, (one) => sendOne(one, isRepeatable));
+    },
     async post(url, { headers, body, timeoutMs, signal }) {
       const { host } = checkUrl(url, mayReach);
       return withDeadline({ host, timeoutMs, signal }, async (stop) => {
@@ -168,7 +171,13 @@ function reportRefusals(egress: Egress): Egress {
         return report(error);
       }
     },
-    request: (call) => egress.request(call).catch(report),
+    async request(call) {
+      try {
+        return await egress.request(call);
+      } catch (error) {
+        return report(error);
+      }
+    },
     post: (url, request) => egress.post(url, request).catch(report),
     openHttp2: (url, options) => egress.openHttp2(url, options).catch(report),
   };
@@ -191,8 +200,24 @@ const OWN_HEADERS = new Set([
   "upgrade",
 ]);
 
+type Headers = Readonly<Record<string, string>>;
+
+/** What is sent for headers that can no longer change: a client sends many requests with the same. */
+const passed = new WeakMap<Headers, Headers>();
+
+/** The headers to send for those of the caller. */
+function checkedHeaders(headers: Headers): Headers {
+  const known = passed.get(headers);
+  if (known !== undefined) return known;
+  checkHeaders(headers);
+  // Without this header a server may compress its response (RFC 9110 §12.5.3).
+  const sent = { "Accept-Encoding": "identity", ...headers };
+  if (Object.isFrozen(headers)) passed.set(headers, sent);
+  return sent;
+}
+
 /** Rejects headers that cannot be sent, naming them but never their values. */
-function checkHeaders(headers: Readonly<Record<string, string>>): void {
+function checkHeaders(headers: Headers): void {
   for (const [name, value] of Object.entries(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
       throw new EgressError("malformed", `the header "${name}" is set by the client; leave it out`);

@@ -35,7 +35,7 @@ import {
   requestFields,
   toMessage,
 } from "../conversation/message.ts";
-import type { Answer } from "../run/answer.ts";
+import { type Answer, answerIn } from "../run/answer.ts";
 import { type FollowOptions, followSettings } from "../run/follow-options.ts";
 import { ResumingSource } from "../run/resuming-source.ts";
 import type { RunRequest } from "../run/task-events.ts";
@@ -124,7 +124,14 @@ export class RemoteAgent implements Agent {
    */
   async send(input: Input, options: SendOptions = {}): Promise<Answer> {
     const request = toRequest(input, options, options.wait !== false);
-    return this.#run({ kind: "call", request }, options).result;
+    const connection = this.#connection;
+    const source = new ResumingSource(
+      connection,
+      { kind: "call", request },
+      followSettings(options),
+    );
+    await source.complete(options.signal);
+    return answerIn(source.snapshot, connection);
   }
 
   /** Sends a message and streams the answer; it survives lost connections. */

@@ -11,6 +11,10 @@ export interface AgentHttpOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+const NONE: Headers = Object.freeze({});
+
 interface AgentCall extends HttpCall {
   readonly context?: RequestContext | undefined;
 }
@@ -21,14 +25,21 @@ interface AgentCall extends HttpCall {
  */
 export class AgentHttp {
   readonly #options: AgentHttpOptions;
+  /** The headers of requests without context and credentials, by those of the binding. */
+  readonly #known = new WeakMap<Headers, Headers>();
 
   constructor(options: AgentHttpOptions) {
     this.#options = options;
   }
 
-  async request(call: AgentCall): Promise<HttpAnswer> {
+  request(call: AgentCall): Promise<HttpAnswer> {
     const { credentials } = this.#options;
-    if (credentials === undefined) return this.#send(call, {});
+    return credentials === undefined
+      ? this.#send(call, NONE)
+      : this.#requestWith(credentials, call);
+  }
+
+  async #requestWith(credentials: Credentials, call: AgentCall): Promise<HttpAnswer> {
     const { url, signal } = call;
     // Getting a token may take as long as a person needs to sign in.
     const sent = await orAborted(credentials.headersFor(url), signal);
@@ -45,51 +56,55 @@ export class AgentHttp {
     return redact(text, this.#options.credentials?.secrets() ?? []);
   }
 
-  async #send(
-    { url, headers, body, context, ...call }: AgentCall,
-    credentials: Readonly<Record<string, string>>,
-  ): Promise<HttpAnswer> {
-    const { client, version, extensions } = this.#options;
-    const query = this.#options.credentials?.queryFor(url) ?? {};
+  #send(call: AgentCall, credentials: Headers): Promise<HttpAnswer> {
+    const sent: HttpCall = { ...call, headers: this.#headersOf(call, credentials) };
+    const query = this.#options.credentials?.queryFor(call.url) ?? NONE;
+    return isEmpty(query) ? this.#options.client.request(sent) : this.#sendWithQuery(sent, query);
+  }
+
+  async #sendWithQuery(call: HttpCall, query: Headers): Promise<HttpAnswer> {
     try {
-      const answer = await client.request({
+      const answer = await this.#options.client.request({
         ...call,
-        url: withQuery(url, query),
-        headers: requestHeaders({
-          version,
-          extensions,
-          context,
-          binding: {
-            ...(body !== undefined && { "Content-Type": "application/json" }),
-            ...headers,
-          },
-          credentials,
-        }),
-        ...(body !== undefined && { body }),
+        url: withQuery(call.url, query),
       });
-      const bare = withoutQuery(answer.url, query);
-      return bare === answer.url ? answer : { ...answer, url: bare };
+      return { ...answer, url: withoutQuery(answer.url, query) };
     } catch (error) {
-      throw this.#cleaned(error, query);
+      throw this.#cleaned(error);
     }
   }
 
+  /** The headers of a call. If they depend on nothing but the binding, they are made once. */
+  #headersOf({ headers = NONE, body, context }: AgentCall, credentials: Headers): Headers {
+    const { version, extensions } = this.#options;
+    const isPlain = context === undefined && body !== undefined && isEmpty(credentials);
+    const known = isPlain ? this.#known.get(headers) : undefined;
+    if (known !== undefined) return known;
+    const binding =
+      body === undefined ? headers : { "Content-Type": "application/json", ...headers };
+    const all = requestHeaders({ version, extensions, context, binding, credentials });
+    if (isPlain && Object.isFrozen(headers)) this.#known.set(headers, Object.freeze(all));
+    return all;
+  }
+
   /** Errors name the URL; a key in its query must not appear in them. */
-  #cleaned(error: unknown, query: Readonly<Record<string, string>>): unknown {
-    if (!(error instanceof ClientError) || Object.keys(query).length === 0) return error;
+  #cleaned(error: unknown): unknown {
+    if (!(error instanceof ClientError)) return error;
     return new ClientError(error.kind, this.clean(error.message), { sent: error.sent });
   }
 }
 
-function withQuery(url: string, query: Readonly<Record<string, string>>): string {
-  if (Object.keys(query).length === 0) return url;
+function isEmpty(fields: Headers): boolean {
+  return fields === NONE || Object.keys(fields).length === 0;
+}
+
+function withQuery(url: string, query: Headers): string {
   const whole = new URL(url);
   for (const [name, value] of Object.entries(query)) whole.searchParams.set(name, value);
   return whole.href;
 }
 
-function withoutQuery(url: string, query: Readonly<Record<string, string>>): string {
-  if (Object.keys(query).length === 0) return url;
+function withoutQuery(url: string, query: Headers): string {
   const whole = new URL(url);
   for (const name of Object.keys(query)) whole.searchParams.delete(name);
   return whole.href;

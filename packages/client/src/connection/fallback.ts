@@ -32,7 +32,10 @@ export class FallbackConnection implements Connection {
   /** The card in use. */
   card: RawCard;
   readonly #options: FallbackConnectionOptions;
-  readonly #opened = new Map<ChosenInterface, Promise<Pick<Connection, "call" | "stream">>>();
+  readonly #opening = new Map<ChosenInterface, Promise<Pick<Connection, "call" | "stream">>>();
+  readonly #opened = new Map<ChosenInterface, Pick<Connection, "call" | "stream">>();
+  /** The one in use, and then the others. */
+  #inOrder: readonly ChosenInterface[];
   #current: ChosenInterface;
   /** Once an interface has answered, its later errors are answers, not reasons to try another. */
   #hasAnswered = false;
@@ -42,6 +45,7 @@ export class FallbackConnection implements Connection {
     if (first === undefined) throw new TypeError("candidates must hold at least one interface");
     this.card = options.card;
     this.#options = options;
+    this.#inOrder = options.candidates;
     this.#current = first;
   }
 
@@ -56,10 +60,10 @@ export class FallbackConnection implements Connection {
     options?: CallOptions,
   ): Promise<Calls[Name]["result"]> {
     const failures: Failure[] = [];
-    for (const chosen of this.#inOrder()) {
+    for (const chosen of this.#inOrder) {
       if (isAtRefusedOrigin(chosen, failures)) continue;
       try {
-        const calls = await this.#open(chosen);
+        const calls = this.#opened.get(chosen) ?? (await this.#open(chosen));
         const result = await calls.call(operation, request, options);
         this.#remember(chosen);
         return result;
@@ -76,11 +80,11 @@ export class FallbackConnection implements Connection {
     options?: StreamOptions,
   ): AsyncGenerator<readonly StreamItem[], void, undefined> {
     const failures: Failure[] = [];
-    for (const chosen of this.#inOrder()) {
+    for (const chosen of this.#inOrder) {
       if (isAtRefusedOrigin(chosen, failures)) continue;
       let hasBegun = false;
       try {
-        const calls = await this.#open(chosen);
+        const calls = this.#opened.get(chosen) ?? (await this.#open(chosen));
         for await (const items of calls.stream(operation, request, options)) {
           if (!hasBegun) this.#remember(chosen);
           hasBegun = true;
@@ -113,23 +117,24 @@ export class FallbackConnection implements Connection {
     failures.push(failure);
   }
 
-  #inOrder(): readonly ChosenInterface[] {
-    const others = this.#options.candidates.filter((chosen) => chosen !== this.#current);
-    return [this.#current, ...others];
-  }
-
   #remember(chosen: ChosenInterface): void {
-    this.#current = chosen;
     this.#hasAnswered = true;
+    if (chosen === this.#current) return;
+    const others = this.#options.candidates.filter((other) => other !== chosen);
+    this.#inOrder = [chosen, ...others];
+    this.#current = chosen;
   }
 
   #open(chosen: ChosenInterface): Promise<Pick<Connection, "call" | "stream">> {
-    const known = this.#opened.get(chosen);
+    const known = this.#opening.get(chosen);
     if (known !== undefined) return known;
     const opening = this.#options.open(chosen);
-    this.#opened.set(chosen, opening);
-    // Loading the transport may succeed later.
-    opening.catch(() => this.#opened.delete(chosen));
+    this.#opening.set(chosen, opening);
+    opening.then(
+      (calls) => this.#opened.set(chosen, calls),
+      // Loading the transport may succeed later.
+      () => this.#opening.delete(chosen),
+    );
     return opening;
   }
 }

@@ -46,7 +46,13 @@ export function intercept(
 }
 
 /** Gives every request the same context; what a single call says itself takes precedence. */
-export function requestContext(context: RequestContext): Interceptor {
+export function withContext(connection: Connection, context: RequestContext): Connection {
+  const { extensions, trace, headers } = context;
+  const isEmpty = extensions === undefined && trace === undefined && headers === undefined;
+  return isEmpty ? connection : intercept(connection, [requestContext(context)]);
+}
+
+function requestContext(context: RequestContext): Interceptor {
   return (next) => ({
     call: (operation, request, options) =>
       next.call(operation, request, { ...options, context: { ...context, ...options?.context } }),

@@ -80,7 +80,7 @@ class InterfaceCalls implements Pick<Connection, "call" | "stream"> {
   ): Promise<Calls[Name]["result"]> {
     const { codec } = this.#transport;
     const { encode, decode } = CALLS[operation];
-    const params = this.#encode(() => encode(codec, request));
+    const params = this.#encode(encode, request);
     const result = await this.#transport.call(operation, params, options);
     this.#legacy.lookAt(operation, codec.dialect, result);
     try {
@@ -109,9 +109,9 @@ class InterfaceCalls implements Pick<Connection, "call" | "stream"> {
   }
 
   /** Rejects what the version of this interface cannot express; with fallback it may differ per call. */
-  #encode(encode: () => unknown): unknown {
+  #encode<Request>(encode: (codec: Codec, request: Request) => unknown, request: Request): unknown {
     try {
-      return encode();
+      return encode(this.#transport.codec, request);
     } catch (error) {
       if (!A2AError.is(error) || error.reason !== "UnsupportedOperation") throw error;
       const { url, version } = this.#transport.speaking;

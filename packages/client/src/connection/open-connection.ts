@@ -1,5 +1,6 @@
 import type { HttpClient } from "@convoke/egress/http";
 import {
+  type CallOptions,
   type Calls,
   ClientError,
   type Connection,
@@ -133,20 +134,25 @@ function keepExtendedCard(
   connection: ExtendedCardOptions,
   verify: (card: RawCard) => Promise<unknown>,
 ): Interceptor {
-  return (next) => ({
-    async call<Name extends keyof Calls>(
-      ...[operation, request, options]: Parameters<typeof next.call<Name>>
-    ): Promise<Calls[Name]["result"]> {
-      if (operation !== "getExtendedCard") return next.call(operation, request, options);
+  return (next) => {
+    const fetchCard = async (options: CallOptions | undefined): Promise<RawCard> => {
       if (!offersExtendedCard(connection.card))
         throw noExtendedCard(connection.selectedInterface.url);
       const card = await next.call("getExtendedCard", undefined, options);
       await verify(card);
       connection.card = card;
-      return card as Calls[Name]["result"];
-    },
-    stream: (operation, request, options) => next.stream(operation, request, options),
-  });
+      return card;
+    };
+    return {
+      call<Name extends keyof Calls>(
+        ...[operation, request, options]: Parameters<typeof next.call<Name>>
+      ): Promise<Calls[Name]["result"]> {
+        if (operation !== "getExtendedCard") return next.call(operation, request, options);
+        return fetchCard(options) as Promise<Calls[Name]["result"]>;
+      },
+      stream: (operation, request, options) => next.stream(operation, request, options),
+    };
+  };
 }
 
 function noExtendedCard(url: string): ClientError {

@@ -61,13 +61,21 @@ export function retryCalls(
   policy: RetryPolicy,
 ): Interceptor {
   return (next) => {
-    const attemptOnce = async <Name extends keyof Calls>(
+    const attemptOnce = <Name extends keyof Calls>(
+      operation: Name,
+      request: Calls[Name]["request"],
+      options: CallOptions,
+    ): Promise<Calls[Name]["result"]> =>
+      // An agent may work on a message for hours.
+      operation === "sendMessage"
+        ? next.call(operation, request, options)
+        : attemptInTime(operation, request, options);
+
+    const attemptInTime = async <Name extends keyof Calls>(
       operation: Name,
       request: Calls[Name]["request"],
       options: CallOptions,
     ): Promise<Calls[Name]["result"]> => {
-      // An agent may work on a message for hours.
-      if (operation === "sendMessage") return next.call(operation, request, options);
       const { timeoutMs } = policy;
       const { signal } = options;
       const timeout = timeoutSignal(timeoutMs);

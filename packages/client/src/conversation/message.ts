@@ -48,7 +48,9 @@ export function requestFields(
 export function toMessage(input: Input, options: MessageOptions): Message {
   const { contextId, taskId, messageId, referenceTaskIds } = options;
   const isMessage = typeof input === "object" && "kind" in input;
-  const message = isMessage ? input : userMessage(crypto.randomUUID(), input);
+  const message = isMessage ? input : userMessage(messageId ?? crypto.randomUUID(), input);
+  const isPlain = contextId === undefined && taskId === undefined && referenceTaskIds === undefined;
+  if (isPlain && (!isMessage || messageId === undefined)) return message;
   return {
     ...message,
     ...(messageId !== undefined && { messageId }),

@@ -1,4 +1,5 @@
 import {
+  type Connection,
   type DataPart,
   EXTENSIONS,
   type Message,
@@ -7,6 +8,7 @@ import {
   textOf,
   textOfParts,
 } from "@convoke/protocol";
+import type { TaskSnapshot } from "./task-events.ts";
 
 /** The answer of an agent: a task, or a message without a task. */
 export interface Answer {
@@ -18,7 +20,16 @@ export interface Answer {
   readonly question?: Question;
 }
 
-export function toAnswer(answer: Task | Message): Answer {
+/** The answer that was read. If reading began in the middle of its task, the agent has the rest. */
+export function answerIn(
+  { answer, taskId = "", isPartial }: TaskSnapshot,
+  connection: Connection,
+): Answer | Promise<Answer> {
+  if (answer !== undefined && !isPartial) return toAnswer(answer);
+  return connection.call("getTask", { taskId }).then(toAnswer);
+}
+
+function toAnswer(answer: Task | Message): Answer {
   const text = textOf(answer);
   if (answer.kind === "message") return { text, message: answer };
   if (!isInterrupted(answer.status.state)) return { text, task: answer };

@@ -3,7 +3,7 @@ import { MAX_TIMER_MS } from "@convoke/protocol/internal";
 
 export interface ReadStreamOptions {
   readonly open: (signal: AbortSignal) => AsyncGenerator<readonly StreamItem[], void, undefined>;
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignal | undefined;
   readonly idleTimeoutMs: number;
   /** Whether the task progressed without the stream showing it. */
   readonly hasMoved: (signal: AbortSignal) => Promise<boolean>;
@@ -19,13 +19,13 @@ const LEFT = new Error("the stream is no longer read");
 export async function* readStream(
   options: ReadStreamOptions,
 ): AsyncGenerator<readonly StreamItem[], void, undefined> {
-  options.signal.throwIfAborted();
+  options.signal?.throwIfAborted();
   const own = new AbortController();
   const { signal } = own;
   const batches = options.open(signal);
   // Not `AbortSignal.any`: its signals, and everything read with them, stay in memory until a major collection.
-  const abort = (): void => own.abort(options.signal.reason);
-  options.signal.addEventListener("abort", abort);
+  const abort = (): void => own.abort(options.signal?.reason);
+  options.signal?.addEventListener("abort", abort);
   const idle = new IdleTimeout({
     idleTimeoutMs: options.idleTimeoutMs,
     onDead: (idleMs) => own.abort(idleError(idleMs)),
@@ -46,7 +46,7 @@ export async function* readStream(
     idle.stop();
     // Return before aborting: a connection whose response was read completely can be reused.
     await batches.return().catch(() => undefined);
-    options.signal.removeEventListener("abort", abort);
+    options.signal?.removeEventListener("abort", abort);
     own.abort(LEFT);
   }
 }

@@ -70,20 +70,20 @@ export class Recovery {
   }
 
   /** What to do after an error; throws it, or a clearer one, if nothing can be done. */
-  after(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
+  after(step: RunStep, error: unknown, signal: AbortSignal | undefined): Promise<RecoveryStep> {
     return this.#fold.taskId === undefined
       ? this.#afterMessage(step, error, signal)
       : this.#afterTask(step, error, signal);
   }
 
   /** Fetches the task, retrying while the agent cannot be reached. */
-  async task(signal: AbortSignal): Promise<Task> {
+  async task(signal: AbortSignal | undefined): Promise<Task> {
     const taskId = this.#fold.taskId ?? "";
     for (;;) {
       try {
         return await this.#connection.call("getTask", { taskId }, { signal });
       } catch (error) {
-        signal.throwIfAborted();
+        signal?.throwIfAborted();
         this.#throwIfGone(error);
         if (!isConnectionLoss(error)) throw error;
         await this.#wait(error, signal);
@@ -111,7 +111,11 @@ export class Recovery {
   }
 
   /** Before the task is known, only the message itself can be sent again. */
-  async #afterMessage(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
+  async #afterMessage(
+    step: RunStep,
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<RecoveryStep> {
     if (step === "send" && isUnsupported(error)) return { next: "call" };
     const { reconnectForMs, resendAlways } = this.#settings;
     if (!isConnectionLoss(error) || reconnectForMs === undefined) throw error;
@@ -125,7 +129,11 @@ export class Recovery {
     return { next: step === "call" ? "poll" : "subscribe", task };
   }
 
-  async #afterTask(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
+  async #afterTask(
+    step: RunStep,
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<RecoveryStep> {
     const isKnown = this.#fold.answer !== undefined;
     this.#throwIfGone(error);
     if (isUnreadable(error)) this.#noticeUnreadable(error);
@@ -142,11 +150,15 @@ export class Recovery {
   }
 
   /** The agent rejects the subscription: the task has ended, or the agent does not stream. */
-  async #withoutStream(step: RunStep, error: unknown, signal: AbortSignal): Promise<RecoveryStep> {
+  async #withoutStream(
+    step: RunStep,
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<RecoveryStep> {
     const isRefusal = error instanceof RemoteError || isUnsupported(error);
     if (step !== "subscribe" || !isRefusal) throw error;
     const task = await this.task(signal).catch(() => undefined);
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     if (task === undefined) throw error;
     if (isTerminal(task.status.state)) return { next: "over", task };
     if (!isUnsupported(error)) throw error;
@@ -155,7 +167,10 @@ export class Recovery {
   }
 
   /** The task that the message was sent to, if its history contains the message. */
-  async #taskWithMessage(error: unknown, signal: AbortSignal): Promise<Task | undefined> {
+  async #taskWithMessage(
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<Task | undefined> {
     if (this.#wanted.kind === "subscribe") return undefined;
     const { taskId, messageId } = this.#wanted.request.message;
     if (taskId === undefined) return undefined;
@@ -165,13 +180,13 @@ export class Recovery {
         const task = await this.#connection.call("getTask", { taskId }, { signal });
         return hasMessage(task, messageId) ? task : undefined;
       } catch (again) {
-        signal.throwIfAborted();
+        signal?.throwIfAborted();
         if (!isConnectionLoss(again)) return undefined;
       }
     }
   }
 
-  async #wait(error: unknown, signal: AbortSignal): Promise<void> {
+  async #wait(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     const delayMs = this.#backoff.next(isTemporary(error) ? error.retryAfterMs : undefined);
     if (delayMs === undefined) {
       const keepsOwnError =
@@ -214,6 +229,8 @@ const FIRST_MS = 100;
 /** An agent that never responded is given up sooner than one that is at work. */
 const OPENING_MS = 30_000;
 
+const clock = (): number => performance.now();
+
 /**
  * How long to wait before the next attempt, and when to give up. The wait is short at first and
  * grows; any progress resets it. It is partly random, so that a thousand clients do not return at once.
@@ -226,7 +243,7 @@ export class ReconnectBackoff {
   #hasBegun = false;
 
   /** `forMs` is how long to retry without progress; `undefined` means a single attempt. */
-  constructor(forMs: number | undefined, now: () => number = () => performance.now()) {
+  constructor(forMs: number | undefined, now: () => number = clock) {
     this.#forMs = forMs;
     this.#now = now;
   }

@@ -1,5 +1,6 @@
 import {
   type Connection,
+  type Message,
   type PublicEvent,
   type StreamItem,
   type Task,
@@ -16,12 +17,20 @@ import {
 import { EarlyCloseError, otherTaskError, outOfOrderError } from "./failures.ts";
 import { isHeaderValue } from "../auth/headers.ts";
 import { refusesStreams } from "../cards/card.ts";
-import { intercept, requestContext } from "../connection/interceptor.ts";
+import { withContext } from "../connection/interceptor.ts";
 import type { FollowSettings } from "./follow-options.ts";
 import { readStream } from "./idle-timeout.ts";
 import { Recovery } from "./recovery.ts";
 import { sleep } from "@convoke/protocol/internal";
 import { eventsBetween, isSameTask } from "./snapshot-events.ts";
+
+/** A request that sends a message. */
+type Sending = Exclude<RunRequest, { kind: "subscribe" }>;
+
+/** Why a step failed. */
+interface Failure {
+  readonly error: unknown;
+}
 
 type Steps = AsyncGenerator<StreamedEvent, RunStep | undefined, undefined>;
 
@@ -45,7 +54,7 @@ export class ResumingSource implements TaskEventSource {
   #buffered: ItemBuffer | undefined;
 
   constructor(given: Connection, wanted: RunRequest, settings: FollowSettings) {
-    const connection = intercept(given, [requestContext(settings.context)]);
+    const connection = withContext(given, settings.context);
     this.#connection = connection;
     this.#request = wanted;
     this.#settings = settings;
@@ -60,23 +69,56 @@ export class ResumingSource implements TaskEventSource {
     return this.#cursor.lastId;
   }
 
-  async *read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined> {
-    for (let step = this.#firstStep(); step !== "over";) {
-      let error: unknown;
+  read(signal: AbortSignal): AsyncGenerator<StreamedEvent, void, undefined> {
+    return this.#readFrom(this.#firstStep(), signal);
+  }
+
+  /**
+   * Reads to the end, without events and so without a generator: most messages are answered by the
+   * first response.
+   */
+  async complete(signal: AbortSignal | undefined): Promise<void> {
+    let step = this.#firstStep();
+    let failure: Failure | undefined;
+    if (this.#request.kind === "call") {
       try {
-        const next = yield* this.#runStep(step, signal);
-        if (next !== undefined) {
-          step = next;
-          continue;
-        }
-        error = new EarlyCloseError(this.#connection.selectedInterface.url, this.snapshot.taskId);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        error = thrown;
+        this.#accept({ event: await this.#send(this.#request, signal), id: "" });
+        step = this.#stepAfterCall(this.#request);
+      } catch (error) {
+        signal?.throwIfAborted();
+        failure = { error };
       }
-      const { next, task } = await this.#recovery.after(step, error, signal);
+    }
+    if (step === "over") return;
+    const rest = this.#readFrom(step, signal, failure);
+    while ((await rest.next()).done !== true);
+  }
+
+  async *#readFrom(
+    first: RunStep,
+    signal: AbortSignal | undefined,
+    failure?: Failure,
+  ): AsyncGenerator<StreamedEvent, void, undefined> {
+    let failed = failure;
+    for (let step = first; step !== "over";) {
+      try {
+        if (failed === undefined) {
+          const next = yield* this.#runStep(step, signal);
+          if (next !== undefined) {
+            step = next;
+            continue;
+          }
+          const { url } = this.#connection.selectedInterface;
+          failed = { error: new EarlyCloseError(url, this.snapshot.taskId) };
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        failed = { error };
+      }
+      const { next, task } = await this.#recovery.after(step, failed.error, signal);
       if (task !== undefined) yield* this.#reconcile(task);
       step = next;
+      failed = undefined;
     }
     if (this.#isUncertain) yield* this.#reconcile(await this.#recovery.task(signal));
   }
@@ -97,13 +139,13 @@ export class ResumingSource implements TaskEventSource {
   }
 
   /** Runs one step and returns the next, or `undefined` if the stream was closed too early. */
-  #runStep(step: RunStep, signal: AbortSignal): Steps {
+  #runStep(step: RunStep, signal: AbortSignal | undefined): Steps {
     if (step === "call") return this.#call(signal);
     if (step === "poll") return this.#poll(signal);
     return this.#stream(signal, step === "send");
   }
 
-  async *#stream(signal: AbortSignal, isSend: boolean): Steps {
+  async *#stream(signal: AbortSignal | undefined, isSend: boolean): Steps {
     const isResubscribe = !isSend && (this.#recovery.isLost || this.snapshot.answer !== undefined);
     const cursor = this.lastEventId;
     let isFirst = true;
@@ -166,7 +208,7 @@ export class ResumingSource implements TaskEventSource {
   async *#joinAt(
     cursor: string | undefined,
     id: string,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): AsyncGenerator<StreamedEvent, void, undefined> {
     if (cursor !== undefined && !this.#cursor.isBefore(id)) {
       if (!this.#recovery.isLost) return;
@@ -224,20 +266,27 @@ export class ResumingSource implements TaskEventSource {
     );
   }
 
-  async *#call(signal: AbortSignal): Steps {
-    if (this.#request.kind === "subscribe") return "subscribe";
-    const { kind, request } = this.#request;
-    const blocking = kind === "call" && request.blocking;
-    const sent = { ...request, blocking };
-    const answer = await this.#connection.call("sendMessage", sent, { signal });
+  async *#call(signal: AbortSignal | undefined): Steps {
+    const wanted = this.#request;
+    if (wanted.kind === "subscribe") return "subscribe";
+    yield this.#accept({ event: await this.#send(wanted, signal), id: "" });
+    return this.#stepAfterCall(wanted);
+  }
+
+  #send({ kind, request }: Sending, signal: AbortSignal | undefined): Promise<Task | Message> {
+    // An agent whose stream is replaced by a call is polled.
+    const sent = kind === "call" ? request : { ...request, blocking: false };
+    return this.#connection.call("sendMessage", sent, { signal });
+  }
+
+  #stepAfterCall({ kind, request }: Sending): RunStep {
     this.#hasMoved = true;
-    yield this.#accept({ event: answer, id: "" });
-    if (this.snapshot.isAtRest || (kind === "call" && !blocking)) return "over";
+    if (this.snapshot.isAtRest || (kind === "call" && !request.blocking)) return "over";
     if (kind === "stream") this.#recovery.noticePolling();
     return "poll";
   }
 
-  async *#poll(signal: AbortSignal): Steps {
+  async *#poll(signal: AbortSignal | undefined): Steps {
     const { first, most } = this.#settings.pollMs;
     for (let delay = first; !this.snapshot.isAtRest;) {
       await sleep(delay, signal);

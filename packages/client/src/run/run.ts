@@ -7,7 +7,7 @@ import {
   textOf,
   textOfParts,
 } from "@convoke/protocol";
-import { type Answer, toAnswer } from "./answer.ts";
+import { type Answer, answerIn } from "./answer.ts";
 import type { StreamedEvent, TaskEventSource, TaskSnapshot } from "./task-events.ts";
 import { isNotCancelable } from "./failures.ts";
 import type { OnNotice } from "./follow-options.ts";
@@ -244,15 +244,13 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
 
   async #complete(): Promise<Answer> {
     await this.#ended.promise;
-    const { answer, taskId, isPartial } = this.#source.snapshot;
-    if (this.#isCut && !this.#source.snapshot.isAtRest) {
+    const { snapshot } = this.#source;
+    if (this.#isCut && !snapshot.isAtRest) {
       throw new Error(
         "the run was left before its answer was complete; remote.subscribe(run.taskId) continues it",
       );
     }
-    if (answer !== undefined && !isPartial) return toAnswer(answer);
-    // The run started in the middle of the task: the agent has the earlier part.
-    return toAnswer(await this.#connection.call("getTask", { taskId: taskId ?? "" }));
+    return answerIn(snapshot, this.#connection);
   }
 }
 

@@ -20,11 +20,9 @@ import { type ResponseHead, errorIn, isEventStream, isOk, parseError } from "./e
 import { readEvents } from "./sse-events.ts";
 import type { DecodeEvent, Transport } from "./transport.ts";
 
-/** A request that was sent, and its response. */
-interface Exchange {
-  readonly id: number;
-  readonly answer: HttpAnswer;
-}
+// Frozen, so that what is made of them is made once.
+const ACCEPT_JSON = Object.freeze({ Accept: "application/json" });
+const ACCEPT_EVENTS = Object.freeze({ Accept: "text/event-stream" });
 
 /** JSON-RPC over HTTP. */
 export class JsonRpcTransport implements Transport {
@@ -46,10 +44,10 @@ export class JsonRpcTransport implements Transport {
     params: unknown,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const { answer, id } = await this.#post(operation, params, "application/json", options);
-    const text = await this.#textOf(answer, options.signal);
-    if (!isOk(answer)) throw parseError(text, answer);
-    return this.#open(text, answer, id);
+    const id = this.#nextId();
+    const body = this.#bodyOf(id, operation, params);
+    const answer = await this.#post(body, ACCEPT_JSON, options);
+    return this.#resultIn(await readText(answer, options.signal), answer, id);
   }
 
   async *stream(
@@ -58,11 +56,18 @@ export class JsonRpcTransport implements Transport {
     decode: DecodeEvent,
     options: StreamOptions = {},
   ): AsyncGenerator<readonly StreamItem[], void, undefined> {
-    const exchange = await this.#post(operation, params, "text/event-stream", options);
-    const { answer, id } = exchange;
+    const id = this.#nextId();
+    const { lastEventId } = options;
+    const headers =
+      lastEventId === undefined
+        ? ACCEPT_EVENTS
+        : { ...ACCEPT_EVENTS, "Last-Event-ID": lastEventId };
+    const answer = await this.#post(this.#bodyOf(id, operation, params), headers, options);
     if (!isOk(answer) || !isEventStream(answer)) {
       // An agent that already has the complete answer may send it as a single response.
-      const event = decode(await this.#notAStream(exchange, options.signal));
+      // Servers reject a stream with a JSON error or an HTTP status; anything else is a result.
+      const text = await readText(answer, options.signal);
+      const event = decode(this.#resultIn(text, answer, id));
       yield [{ kind: "event", event, id: "" }];
       return;
     }
@@ -75,32 +80,29 @@ export class JsonRpcTransport implements Transport {
     yield* readEvents(answer, { read, url: this.speaking.url, signal: options.signal });
   }
 
-  async #post(
-    operation: OperationName,
-    params: unknown,
-    accept: string,
-    { signal, lastEventId, context }: StreamOptions,
-  ): Promise<Exchange> {
+  #nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  #bodyOf(id: number, operation: OperationName, params: unknown): string {
     const named =
       this.#tenant === undefined ? params : { ...(params as object), tenant: this.#tenant };
     const method = methodOf(operation, this.speaking.version);
-    const id = (this.#lastId += 1);
-    const answer = await this.#http.request({
-      url: this.speaking.url,
-      headers: {
-        Accept: accept,
-        ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }),
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", id, method, params: named }),
-      signal,
-      context,
-    });
-    return { id, answer };
+    return JSON.stringify({ jsonrpc: "2.0", id, method, params: named });
   }
 
-  async #textOf(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<string> {
-    const text = await readText(answer, signal);
-    return isOk(answer) ? text : this.#http.clean(text);
+  #post(
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    { signal, context }: CallOptions,
+  ): Promise<HttpAnswer> {
+    return this.#http.request({ url: this.speaking.url, headers, body, signal, context });
+  }
+
+  #resultIn(text: string, head: ResponseHead, id: number): unknown {
+    if (!isOk(head)) throw parseError(this.#http.clean(text), head);
+    return this.#open(text, head, id);
   }
 
   #open(text: string, head: ResponseHead, id: number): unknown {
@@ -130,13 +132,6 @@ export class JsonRpcTransport implements Transport {
     if (isError && answered === null) return;
     if (this.speaking.version === "0.3" && answered === 1) return;
     throw this.#unreadable(`has the id ${JSON.stringify(answered)}, and the request had ${id}`);
-  }
-
-  /** Servers reject a stream with a JSON error or an HTTP status; anything else is a result. */
-  async #notAStream({ answer, id }: Exchange, signal: AbortSignal | undefined): Promise<unknown> {
-    const text = await this.#textOf(answer, signal);
-    if (!isOk(answer)) throw parseError(text, answer);
-    return this.#open(text, answer, id);
   }
 
   #unreadable(problem: string, cause?: unknown): ClientError {

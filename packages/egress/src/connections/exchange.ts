@@ -53,10 +53,12 @@ function toAnswer({ url, signal }: Exchange, response: IncomingMessage): HttpAns
 
 function joinHeaders({ headers }: IncomingMessage): Record<string, string> {
   // Node returns only this header as a list.
-  const { "set-cookie": cookies, ...others } = headers;
-  if (cookies === undefined) return others as Record<string, string>;
-  return { ...(others as Record<string, string>), "set-cookie": cookies.join(", ") };
+  const { "set-cookie": cookies } = headers;
+  if (cookies === undefined) return headers as Record<string, string>;
+  return { ...(headers as Record<string, string>), "set-cookie": cookies.join(", ") };
 }
+
+const nobodyWaits = (): void => undefined;
 
 interface AnswerBodyOptions {
   readonly url: URL;
@@ -71,14 +73,14 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
   readonly #response: IncomingMessage;
   readonly #options: AnswerBodyOptions;
   #isOver = false;
+  #isWatching = false;
   #error: unknown;
-  #wake: () => void = () => undefined;
+  #wake = nobodyWaits;
 
   constructor(response: IncomingMessage, options: AnswerBodyOptions) {
     this.#response = response;
     this.#options = options;
-    response.on("readable", () => this.#wake());
-    response.on("end", () => this.#finish());
+    // Node closes a response after its last chunk, in the same turn.
     response.on("close", () => this.#finish());
     response.on("error", (error) => {
       this.#error = error;
@@ -97,6 +99,7 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
       if (piece !== null) return { done: false, value: piece };
       if (this.#error !== undefined) throw this.#lost(this.#error);
       if (this.#isOver) return { done: true, value: undefined };
+      this.#watchArrivals();
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -114,6 +117,13 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
     while (this.#response.read() !== null);
     if (this.#response.closed) return;
     await new Promise((resolve) => this.#response.once("close", resolve));
+  }
+
+  /** Most responses arrive at once, and then there is nothing to watch for. */
+  #watchArrivals(): void {
+    if (this.#isWatching || this.#response.complete) return;
+    this.#isWatching = true;
+    this.#response.on("readable", () => this.#wake());
   }
 
   #finish(): void {

@@ -118,10 +118,16 @@ test("a POST over a new connection that closes is not repeated either", async ()
 });
 
 describe("a kept connection is not used again", () => {
-  async function connectionsAfter(pausesMs: readonly number[]): Promise<number> {
+  async function connectionsAfter(
+    pausesMs: readonly number[],
+    announced: Readonly<Record<string, string>> = {},
+  ): Promise<number> {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
-    const server = await startServer();
+    const server = await startServer((response) => {
+      response.setHeaders(new Map(Object.entries(announced)));
+      response.end("ok");
+    });
     const egress = createEgress({ trusted: [server.url] });
     for (const pauseMs of [0, ...pausesMs]) {
       vi.setSystemTime(Date.now() + pauseMs);
@@ -134,6 +140,11 @@ describe("a kept connection is not used again", () => {
   test("after a period in which the other side will have closed it", async () => {
     expect(await connectionsAfter([3900, 3900])).toBe(1);
     expect(await connectionsAfter([3900, 4100])).toBe(2);
+  });
+
+  test("after a period in which the other side said it would close it", async () => {
+    expect(await connectionsAfter([1900], { "Keep-Alive": "timeout=3" })).toBe(1);
+    expect(await connectionsAfter([2100], { "Keep-Alive": "timeout=3" })).toBe(2);
   });
 
   test("for more than five minutes, so that names can change", async () => {

@@ -15,16 +15,20 @@ export const PROBE_AFTER_MS = 30_000;
  */
 const IDLE_MS = 4000;
 
+/** How much earlier than announced by its server an idle connection is closed. */
+const MARGIN_MS = 1000;
+
+// Without `timeout`: Node would start and stop a timer of the connection for each request.
 const OPTIONS = {
   keepAlive: true,
-  timeout: IDLE_MS,
   // Detects a peer whose machine is gone.
   keepAliveMsecs: PROBE_AFTER_MS,
 };
 
 interface Times {
   readonly openedAt: number;
-  usedAt: number;
+  /** When it has been idle for too long. */
+  idleUntil: number;
 }
 
 /**
@@ -35,6 +39,8 @@ export class KeptConnections {
   readonly #http = new HttpAgent(OPTIONS);
   readonly #https = new HttpsAgent(OPTIONS);
   readonly #times = new WeakMap<Socket, Times>();
+  /** One timer for all idle connections. */
+  #timer: NodeJS.Timeout | undefined;
 
   agentFor(url: URL): HttpAgent {
     return url.protocol === "https:" ? this.#https : this.#http;
@@ -42,23 +48,27 @@ export class KeptConnections {
 
   opened(socket: Socket): void {
     const now = Date.now();
-    this.#times.set(socket, { openedAt: now, usedAt: now });
+    this.#times.set(socket, { openedAt: now, idleUntil: now + IDLE_MS });
   }
 
-  used(socket: Socket): void {
+  /** @param hint the `Keep-Alive` header of the response */
+  used(socket: Socket, hint: string): void {
     const times = this.#times.get(socket);
-    if (times) times.usedAt = Date.now();
+    if (times === undefined) return;
+    const idleMs = idleTimeOf(hint);
+    times.idleUntil = Date.now() + idleMs;
+    if (this.#timer === undefined) this.#closeIdleIn(idleMs);
   }
 
   /**
-   * Whether a kept connection must not be reused. Timers close idle ones, but after a machine wakes
-   * from sleep a request may come before its timers run.
+   * Whether a kept connection must not be reused. A timer closes idle ones, but after a machine wakes
+   * from sleep a request may come before it runs.
    */
   isStale(socket: Socket): boolean {
     const times = this.#times.get(socket);
     if (times === undefined) return false;
     const now = Date.now();
-    return now - times.usedAt > IDLE_MS || now - times.openedAt > MAX_AGE_MS;
+    return now > times.idleUntil || now - times.openedAt > MAX_AGE_MS;
   }
 
   /** Closes the kept connections of the URL's origin, so that the next request opens a new one. */
@@ -76,6 +86,29 @@ export class KeptConnections {
       for (const sockets of Object.values(agent.freeSockets)) closeAll(sockets);
     }
   }
+
+  #closeIdleIn(ms: number): void {
+    this.#timer = setTimeout(() => this.#closeIdle(), ms).unref();
+  }
+
+  /** Closes connections that were idle for too long, and comes back for the others. */
+  #closeIdle(): void {
+    this.#timer = undefined;
+    const now = Date.now();
+    const left = [this.#http, this.#https]
+      .flatMap(({ freeSockets }) => Object.values(freeSockets))
+      .flatMap((sockets = []) => sockets)
+      .map((socket) => ({ socket, ms: (this.#times.get(socket)?.idleUntil ?? now) - now }));
+    for (const { socket, ms } of left) if (ms <= 0) socket.destroy();
+    const idle = left.filter(({ ms }) => ms > 0);
+    if (idle.length > 0) this.#closeIdleIn(Math.min(...idle.map(({ ms }) => ms)));
+  }
+}
+
+/** How long a connection may be idle: less if its server announces to close it earlier. */
+function idleTimeOf(hint: string): number {
+  const [, seconds] = /^timeout=(\d+)/.exec(hint) ?? [];
+  return seconds === undefined ? IDLE_MS : Math.min(IDLE_MS, Number(seconds) * 1000 - MARGIN_MS);
 }
 
 function closeAll(sockets: readonly Socket[] | undefined): void {

@@ -1,4 +1,9 @@
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from "node:http";
 import { request as requestHttps } from "node:https";
 import { type Socket, isIP } from "node:net";
 import { canonicalHost, effectivePort } from "../policy/host.ts";
@@ -13,6 +18,14 @@ export interface OutboundConnections {
   readonly lookup: PinnedLookup;
   readonly tlsFor: TlsChoice;
   readonly connectTimeoutMs: number;
+  /** What has been found out about the URLs in use. */
+  readonly destinations: WeakMap<URL, Destination>;
+}
+
+/** What is the same for all requests to a URL. */
+interface Destination {
+  readonly open: (options: RequestOptions) => ClientRequest;
+  readonly options: RequestOptions;
 }
 
 export interface OutgoingRequest {
@@ -41,21 +54,13 @@ export function send(
   way: OutboundConnections,
   { url, method, headers, body, signal }: OutgoingRequest,
 ): Promise<SendOutcome> {
+  const { open, options } = destinationOf(way, url);
   return new Promise((resolve, reject) => {
-    const host = canonicalHost(url);
-    const open = url.protocol === "https:" ? requestHttps : requestHttp;
     const request = open({
+      ...options,
       method,
-      host,
-      port: effectivePort(url),
-      path: `${url.pathname}${url.search}`,
-      // Without this header a server may compress its response (RFC 9110 §12.5.3).
-      headers: { "Accept-Encoding": "identity", ...headers },
-      lookup: way.lookup(url, signal),
-      agent: way.connections.agentFor(url),
-      // The certificate must be for the name, whatever address it resolved to.
-      ...(isIP(host) === 0 && { servername: host }),
-      ...way.tlsFor(url),
+      headers,
+      ...(signal !== undefined && { lookup: way.lookup(url, signal) }),
     });
     const progress = watchProgress(way, url, request);
     const abort = () => {
@@ -68,18 +73,43 @@ export function send(
     };
     signal?.addEventListener("abort", abort);
     let hasAnswer = false;
+    let hint = "";
     request.on("response", (response) => {
       hasAnswer = true;
+      hint = String(response.headers["keep-alive"] ?? "");
       resolve({ kind: "answered", response });
     });
     request.on("error", fail);
     request.on("close", () => {
+      if (request.socket !== null) way.connections.used(request.socket, hint);
       signal?.removeEventListener("abort", abort);
       // A connection may end without response and without error, for example after a protocol switch.
       if (!hasAnswer) fail(CLOSED_SILENTLY);
     });
     request.end(body);
   });
+}
+
+function destinationOf(way: OutboundConnections, url: URL): Destination {
+  const known = way.destinations.get(url);
+  if (known !== undefined) return known;
+  const host = canonicalHost(url);
+  const destination = {
+    open: url.protocol === "https:" ? requestHttps : requestHttp,
+    options: {
+      host,
+      port: effectivePort(url),
+      path: `${url.pathname}${url.search}`,
+      agent: way.connections.agentFor(url),
+      lookup: way.lookup(url),
+      // The certificate must be for the name, whatever address it resolved to. Node would find the
+      // same for an address, but again for each request.
+      servername: isIP(host) === 0 ? host : "",
+      ...way.tlsFor(url),
+    },
+  };
+  way.destinations.set(url, destination);
+  return destination;
 }
 
 interface Progress {
@@ -91,16 +121,16 @@ function watchProgress(way: OutboundConnections, url: URL, request: ClientReques
   const { connections, connectTimeoutMs } = way;
   const progress = { isConnected: false, isWritten: false };
   request.on("socket", (socket: Socket) => {
-    if (request.reusedSocket && connections.isStale(socket)) {
+    if (request.reusedSocket) {
+      progress.isConnected = !connections.isStale(socket);
       // Nothing has been written yet; that happens after this event.
-      request.destroy(new Error("the kept connection is too old"));
+      if (!progress.isConnected) request.destroy(new Error("the kept connection is too old"));
       return;
     }
     onceConnected(socket, { url, timeoutMs: connectTimeoutMs }, () => {
       progress.isConnected = true;
-      if (!request.reusedSocket) connections.opened(socket);
+      connections.opened(socket);
     });
-    request.on("close", () => connections.used(socket));
   });
   request.on("finish", () => (progress.isWritten = true));
   return progress;

@@ -4,28 +4,38 @@ import type { HttpAnswer } from "./http-client.ts";
 /** More than any card or response of a sane agent needs; the rest is not read. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
+const UTF8 = new TextDecoder();
+
 /** Reads the whole body of a response as text. */
 export async function readText(
   { url, body }: Pick<HttpAnswer, "url" | "body">,
   signal: AbortSignal | undefined,
   maxBytes: number = MAX_BYTES,
 ): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
+  const pieces: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const piece of body) {
       size += piece.length;
       if (size > maxBytes) break;
-      text += decoder.decode(piece, { stream: true });
+      pieces.push(piece);
     }
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof ClientError) throw error;
     throw unreachable(`the connection to ${url} was lost`, error);
   }
-  if (size <= maxBytes) return text + decoder.decode();
+  if (size <= maxBytes) return decode(pieces);
   throw new ClientError("unreadable", `the response from ${url} is larger than ${maxBytes} bytes`);
+}
+
+function decode(pieces: readonly Uint8Array[]): string {
+  const [first] = pieces;
+  // A decoder for the stream is needed only if a character may be cut in two.
+  if (pieces.length <= 1) return UTF8.decode(first);
+  const decoder = new TextDecoder();
+  const texts = pieces.map((piece) => decoder.decode(piece, { stream: true }));
+  return texts.join("") + decoder.decode();
 }
 
 /** With these codes no connection was established, so nothing can have arrived. */
