@@ -75,6 +75,20 @@ describe("group commit", () => {
     },
   );
 
+  test("a batch that has enough does not wait for more", async () => {
+    const { backend, batches } = await openObserved();
+    const create = (first: number, count: number) =>
+      Array.from({ length: count }, (_, index) => backend.commit(aCreation(`t${first + index}`)));
+    await Promise.all(create(0, 50));
+    const before = batches.length;
+    stopTimers();
+
+    await Promise.all(create(50, 200));
+
+    expect(batches.slice(before)).toEqual([200]);
+    await backend.close();
+  });
+
   test("the output of few tasks never waits for more", async () => {
     const { backend } = await openObserved();
     await backend.commit(aCreation("t1"));

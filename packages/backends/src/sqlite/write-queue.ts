@@ -30,6 +30,9 @@ const GATHERING: readonly { readonly writes: number; readonly ms: number }[] = [
  */
 const GATHERING_OUTPUT = { writes: 4, ms: 4 };
 
+/** A batch with this many writes is not collected any longer: one more makes them hardly cheaper. */
+const ENOUGH = 128;
+
 type Result = CommitResult | WriteResults[keyof WriteResults];
 
 interface Pending {
@@ -80,8 +83,9 @@ export class WriteQueue {
   /** How many of `waiting` are not just output of a running task. */
   #waitingUrgent = 0;
   #isScheduled = false;
-  /** The timer of a scheduled batch that has only output. */
-  #outputTimer: NodeJS.Timeout | undefined;
+  /** How long the scheduled batch is collected, and the timer for it if there is one. */
+  #scheduledMs = 0;
+  #timer: NodeJS.Timeout | undefined;
   /** How long the next batch is collected, and how long while it has only output. */
   #gatherMs = 0;
   #gatherOutputMs = 0;
@@ -164,25 +168,30 @@ export class WriteQueue {
    * run before code that resumes in the same turn. A batch that may be committed on the
    * event loop also takes what the requests of this turn write: no more can be added while
    * it is in progress. If many tasks write, it waits a little longer; a single writer never waits.
-   * A batch that waits with only output is sent earlier if a write arrives that is more than output.
+   * A batch that waits with only output is sent earlier if a write arrives that is more than output,
+   * and any batch if it has enough.
    */
   #schedule(): void {
     if (this.#out.length > 0) return;
-    const isUrgent = this.#waitingUrgent > 0 || this.#earlier.length > 0;
-    if (this.#isScheduled && (this.#outputTimer === undefined || !isUrgent)) return;
-    clearTimeout(this.#outputTimer);
-    this.#outputTimer = undefined;
+    const ms = this.#collectMs();
+    if (this.#isScheduled && ms >= this.#scheduledMs) return;
+    clearTimeout(this.#timer);
     this.#isScheduled = true;
-    if (!isUrgent && this.#gatherOutputMs > 0)
-      this.#outputTimer = setTimeout(this.#send, this.#gatherOutputMs);
-    else if (this.#gatherMs > 0) setTimeout(this.#send, this.#gatherMs);
+    this.#scheduledMs = ms;
+    if (ms > 0) this.#timer = setTimeout(this.#send, ms);
     else if (this.#local.isReady) setImmediate(this.#send);
     else queueMicrotask(() => process.nextTick(this.#send));
   }
 
+  /** How long the batch that waits is collected, from now on. */
+  #collectMs(): number {
+    if (this.#waiting.length >= ENOUGH) return 0;
+    const isUrgent = this.#waitingUrgent > 0 || this.#earlier.length > 0;
+    return !isUrgent && this.#gatherOutputMs > 0 ? this.#gatherOutputMs : this.#gatherMs;
+  }
+
   readonly #send = (): void => {
     this.#isScheduled = false;
-    this.#outputTimer = undefined;
     if (!this.#hasMore()) return;
     const { writes, pending, urgent } = this.#earlier.shift() ?? this.#takeWaiting();
     this.#gatherMs = GATHERING.find((pace) => urgent >= pace.writes)?.ms ?? 0;

@@ -6,6 +6,7 @@ import {
   isInterrupted,
   isTerminal,
 } from "@convoke/protocol";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { BackoffOptions } from "@convoke/protocol/internal";
 import type { TaskRecord } from "../log/backend.ts";
 import type { ClaimedTask } from "../log/sharing.ts";
@@ -17,7 +18,12 @@ import type { TaskScope } from "../run/live-tasks.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
 import { type Crashes, loggedCrashes, resumeTask } from "../run/resume-task.ts";
 import { AttemptQueue } from "./attempt-queue.ts";
-import { type TurnLog, readTurnLog, turnEndedAt } from "../log/turn-log.ts";
+import {
+  type TurnLog,
+  type TurnLogAndSnapshot,
+  readTurnLog,
+  turnEndedAt,
+} from "../log/turn-log.ts";
 import { storedAgentId } from "../task/agent-key.ts";
 
 const PAGE = 256;
@@ -78,6 +84,10 @@ export async function recover(
   const recovered = { resumed: 0, ended: 0, waiting: 0 };
   const others = new Map<string, OtherAgentTasks>();
   const queue = new AttemptQueue(engine, crashBackoff);
+  const takeOverPage = async (own: readonly TaskRecord[]): Promise<void> => {
+    for (const outcome of await takeOverAll(engine, own, { queue, resume })) recovered[outcome]++;
+  };
+  let earlier: Promise<void> | undefined;
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
     const isOwn = (record: TaskRecord): boolean =>
@@ -90,13 +100,14 @@ export async function recover(
       const { agent, tasks } = others.get(agentId) ?? { agent: record.agent, tasks: 0 };
       others.set(agentId, { agentId, agent, tasks: tasks + 1 });
     }
-    const results = await Promise.all(
-      own.map((record) => takeOver(engine, record, { queue, resume })),
-    );
-    for (const result of results) recovered[result]++;
+    // The ends of one page are stored while the next one is read: that is for two cores.
+    const page = takeOverPage(own);
+    await Promise.all([earlier, Promise.race([page, nextTurn()])]);
+    earlier = page;
     if (records.length < PAGE) break;
     after = records.at(-1)?.taskId ?? after;
   }
+  await earlier;
   await engine.wakeTimer.start();
   const report = { ...recovered, others: [...others.values()] };
   if (others.size > 0) {
@@ -115,12 +126,36 @@ function partition<T>(
   return [items.filter(matches), items.filter((item) => !matches(item))];
 }
 
+interface TakeOverOptions {
+  readonly queue: AttemptQueue;
+  readonly resume: boolean;
+}
+
+/**
+ * Takes over the tasks of a page. Their logs are read one after the other, so that the events of one
+ * are garbage before those of the next one are in memory.
+ */
+function takeOverAll(
+  engine: Engine,
+  records: readonly TaskRecord[],
+  how: TakeOverOptions,
+): Promise<readonly Outcome[]> {
+  let reading: Promise<unknown> = Promise.resolve();
+  const taken = records.map((record) => {
+    const read = reading.then(() => readTurnLog(engine.backend, record.taskId));
+    reading = read;
+    return takeOver(engine, record, read, how);
+  });
+  return Promise.all(taken);
+}
+
 async function takeOver(
   engine: Engine,
   record: TaskRecord,
-  how: { readonly queue: AttemptQueue; readonly resume: boolean },
+  read: Promise<TurnLogAndSnapshot>,
+  how: TakeOverOptions,
 ): Promise<Outcome> {
-  const { log, snapshot } = await readTurnLog(engine.backend, record.taskId);
+  const { log, snapshot } = await read;
   const live = engine.tasks.openSnapshot(record, snapshot);
   try {
     const isAfterCrash = engine.backend.isAfterCrash === true;

@@ -5,7 +5,6 @@ import {
   type Codec,
   type TextPart,
   isPublic,
-  textPart,
 } from "@convoke/protocol";
 import type { Seq, StoredEvent } from "./backend.ts";
 import { formatCursor } from "./cursor.ts";
@@ -107,31 +106,57 @@ export function readEntry({ seq, json, epoch }: StoredEvent): LogEntry {
 }
 
 /**
+ * Parses events of one log that follow each other. Most events of a stream are chunks that differ only
+ * in their text, so the JSON around the text is compared with that of an earlier chunk instead of being
+ * parsed again.
+ */
+export function readEntries(stored: readonly StoredEvent[]): LogEntry[] {
+  const templates = new ChunkTemplates();
+  return stored.map((one) => {
+    const { seq, json, epoch } = one;
+    const chunk = templates.last?.read(json);
+    if (chunk !== undefined) return new LogEntry(chunk, json, templates.last).at(seq, epoch);
+    const entry = readEntry(one);
+    if (isPlainChunk(entry.event)) templates.find(entry.event);
+    return entry;
+  });
+}
+
+/**
  * Serializes the events of one task. Most events of a stream are chunks that
  * differ only in their text, so the JSON around the text is created once: five
  * times cheaper than serializing each event, with identical bytes.
  */
 export class EventSerializer {
-  #template: ChunkTemplate | undefined;
-  /** The last chunk without a template. A template is made for the second one like it. */
-  #first: PlainChunk | undefined;
+  readonly #templates = new ChunkTemplates();
 
   /** The entry for an event. Its sequence is set when it is committed. */
   entry(event: AgentEvent): LogEntry {
     if (!isPlainChunk(event)) return new LogEntry(event, JSON.stringify(event));
-    const template = this.#templateFor(event);
+    const template = this.#templates.find(event);
     if (template === undefined) return new LogEntry(event, JSON.stringify(event));
     return new LogEntry(event, template.model(event.artifact.parts[0].text), template);
   }
+}
 
-  #templateFor(chunk: PlainChunk): ChunkTemplate | undefined {
-    if (this.#template?.fits(chunk)) return this.#template;
+/** The template of chunks that follow each other. It is made for the second one of its kind. */
+class ChunkTemplates {
+  #last: ChunkTemplate | undefined;
+  /** The last chunk without a template. */
+  #first: PlainChunk | undefined;
+
+  get last(): ChunkTemplate | undefined {
+    return this.#last;
+  }
+
+  find(chunk: PlainChunk): ChunkTemplate | undefined {
+    if (this.#last?.fits(chunk)) return this.#last;
     const isSecond =
       this.#first?.artifact.artifactId === chunk.artifact.artifactId &&
       this.#first.append === chunk.append;
     this.#first = chunk;
-    if (isSecond) this.#template = new ChunkTemplate(chunk);
-    return isSecond ? this.#template : undefined;
+    if (isSecond) this.#last = new ChunkTemplate(chunk);
+    return isSecond ? this.#last : undefined;
   }
 }
 
@@ -201,23 +226,19 @@ type Frame = readonly [before: string, after: string];
 
 /** The JSON around the text of one artifact's chunks, in the model and in 1.0. */
 class ChunkTemplate {
-  readonly #artifactId: string;
-  readonly #append: boolean;
+  /** A chunk without text. */
+  readonly #empty: PlainChunk;
   readonly #model: Frame;
-  readonly #v1: Frame;
+  /** Created for the first reader of 1.0. */
+  #v1: Frame | undefined;
 
   constructor(chunk: PlainChunk) {
-    const { artifact, append } = chunk;
-    const empty = { ...chunk, artifact: { ...artifact, parts: [textPart("")] } };
-    const json = JSON.stringify(empty);
-    this.#artifactId = artifact.artifactId;
-    this.#append = append;
-    this.#model = splitAtText(json);
-    this.#v1 = splitAtText(CODECS["1.0"].eventText(empty, json));
+    this.#empty = withText(chunk, "");
+    this.#model = splitAtText(JSON.stringify(this.#empty));
   }
 
   fits({ artifact, append }: PlainChunk): boolean {
-    return this.#artifactId === artifact.artifactId && this.#append === append;
+    return this.#empty.artifact.artifactId === artifact.artifactId && this.#empty.append === append;
   }
 
   /** The chunk as JSON of the model, byte for byte what `JSON.stringify` returns. */
@@ -225,10 +246,37 @@ class ChunkTemplate {
     return this.#model[0] + JSON.stringify(text) + this.#model[1];
   }
 
+  /** The chunk with this JSON of the model; `undefined` for an event that differs in more than the text. */
+  read(json: string): PlainChunk | undefined {
+    const [before, after] = this.#model;
+    // A slice is compared many bytes at a time, `startsWith` one after the other.
+    if (json.slice(0, before.length) !== before || !json.endsWith(after)) return undefined;
+    const text = parseText(json.slice(before.length, json.length - after.length));
+    return text === undefined ? undefined : withText(this.#empty, text);
+  }
+
   /** The same chunk as 1.0 JSON. */
   v1(model: string): string {
     const [before, after] = this.#model;
-    return this.#v1[0] + model.slice(before.length, model.length - after.length) + this.#v1[1];
+    const text = model.slice(before.length, model.length - after.length);
+    this.#v1 ??= splitAtText(CODECS["1.0"].eventText(this.#empty, `${before}""${after}`));
+    return this.#v1[0] + text + this.#v1[1];
+  }
+}
+
+function withText(chunk: PlainChunk, text: string): PlainChunk {
+  const { artifact } = chunk;
+  const [part] = artifact.parts;
+  return { ...chunk, artifact: { ...artifact, parts: [{ ...part, text }] } };
+}
+
+/** Parses a JSON text; `undefined` for anything else, such as a text and more fields after it. */
+function parseText(json: string): string | undefined {
+  try {
+    const text: unknown = JSON.parse(json);
+    return typeof text === "string" ? text : undefined;
+  } catch {
+    return undefined;
   }
 }
 

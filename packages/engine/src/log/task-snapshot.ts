@@ -8,7 +8,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { Backend, Seq, StoredSnapshot, StoredTask } from "./backend.ts";
-import { type LogEntry, readEntry } from "./log-entry.ts";
+import { type LogEntry, readEntries } from "./log-entry.ts";
 
 /** A task as it was at one position of its log. */
 export interface TaskSnapshot {
@@ -60,7 +60,7 @@ export async function loadTask(
     const limit = Math.min(PAGE, upTo - after);
     const page = limit > 0 ? await backend.read(taskId, after, limit) : [];
     if (page.length > 0 || snapshot === undefined) {
-      snapshot = applyEntries(snapshot, page.map(readEntry));
+      snapshot = applyEntries(snapshot, readEntries(page));
     }
     if (page.length < PAGE) return snapshot;
   }

@@ -20,7 +20,7 @@ import {
 } from "@convoke/protocol";
 import type { Backend, Seq } from "./backend.ts";
 import { type TaskSnapshot, applyEntries } from "./task-snapshot.ts";
-import { type LogEntry, readEntry } from "./log-entry.ts";
+import { type LogEntry, readEntries, readEntry } from "./log-entry.ts";
 
 /** The extensions of a message that activates none. */
 export const NO_EXTENSIONS: ReadonlySet<string> = new Set();
@@ -256,17 +256,18 @@ export async function readTurnLog(backend: Backend, taskId: string): Promise<Tur
   const log = new TurnLog();
   let snapshot: TaskSnapshot | undefined;
   for (let after: Seq = 0; ;) {
-    const page = (await backend.read(taskId, after, PAGE)).map(readEntry);
+    const page = readEntries(await backend.read(taskId, after, PAGE));
     let applied = 0;
-    for (const [index, entry] of page.entries()) {
-      log.add(entry, () => {
-        snapshot = applyEntries(snapshot, page.slice(applied, index + 1));
-        applied = index + 1;
-        return snapshot.task;
-      });
-    }
+    let index = 0;
+    // One function for all entries of the page, because few of them need it.
+    const taskNow = (): Task => {
+      snapshot = applyEntries(snapshot, page.slice(applied, index + 1));
+      applied = index + 1;
+      return snapshot.task;
+    };
+    for (; index < page.length; index += 1) log.add(page[index]!, taskNow);
     if (applied < page.length || snapshot === undefined) {
-      snapshot = applyEntries(snapshot, page.slice(applied));
+      snapshot = applyEntries(snapshot, applied === 0 ? page : page.slice(applied));
     }
     if (page.length < PAGE) return { log, snapshot };
     after = page.at(-1)?.seq ?? after;

@@ -12,7 +12,7 @@ import type { Backend, CommitResult } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
 import { type TaskSnapshot, applyEntries } from "../log/task-snapshot.ts";
-import { type LogEntry, readEntry } from "../log/log-entry.ts";
+import { type LogEntry, readEntries } from "../log/log-entry.ts";
 
 type Duplicate = Extract<CommitResult, { kind: "duplicate" }>;
 
@@ -90,7 +90,7 @@ async function findArrival(
 ): Promise<Arrival | undefined> {
   let before: TaskSnapshot | undefined;
   for (;;) {
-    const page = (await backend.read(taskId, before?.head ?? 0, PAGE)).map(readEntry);
+    const page = readEntries(await backend.read(taskId, before?.head ?? 0, PAGE));
     if (before === undefined && page[0]?.seq !== 1) return undefined;
     const index = page.findIndex(({ event }) => hasMessage(event, messageId));
     const earlier = index === -1 ? page : page.slice(0, index);

@@ -12,7 +12,7 @@ import {
 import type { Seq } from "../log/backend.ts";
 import { parseCursor } from "../log/cursor.ts";
 import type { FileView } from "../files/task-files.ts";
-import { LogEntry, type LogPlace, readEntry } from "../log/log-entry.ts";
+import { LogEntry, type LogPlace, readEntries } from "../log/log-entry.ts";
 import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
 import type { LiveTask } from "../run/live-task.ts";
@@ -210,7 +210,7 @@ export class LogReader {
     if (page.length === 0 && this.#cursor < end) {
       throw new A2AError("TaskNotFound", `task ${taskId} was deleted while it was read`);
     }
-    const entries = page.map(readEntry);
+    const entries = readEntries(page);
     const isCompacted = entries[0] !== undefined && entries[0].seq !== this.#cursor + 1;
     if (isCompacted || ((this.#mayBeCut || !this.#follows(entries)) && (await this.#isCut()))) {
       // The client reconnects, and gets the snapshot that replaced the log.

@@ -3,7 +3,7 @@ import type { Egress } from "@convoke/egress";
 import type { PushProgress, PushRecord, Seq } from "../log/backend.ts";
 import type { Engine } from "../run/engine.ts";
 import { type TaskSnapshot, applyEntries, loadTask } from "../log/task-snapshot.ts";
-import { type LogEntry, type LogPlace, readEntry } from "../log/log-entry.ts";
+import { type LogEntry, type LogPlace, readEntries } from "../log/log-entry.ts";
 import { type Endpoint, type Outcome, attemptDelivery } from "./endpoint.ts";
 import { readTaskTrace } from "../log/turn-log.ts";
 import { isTracing } from "../tracing/opentelemetry.ts";
@@ -360,5 +360,5 @@ async function readLog(
 ): Promise<readonly LogEntry[]> {
   const remembered = engine.tasks.current(taskId)?.writer.tail.after(after, limit);
   if (remembered !== undefined) return remembered;
-  return (await engine.backend.read(taskId, after, limit)).map(readEntry);
+  return readEntries(await engine.backend.read(taskId, after, limit));
 }

@@ -1,6 +1,6 @@
 import { A2AError } from "@convoke/protocol";
 import type { Backend, LogPosition, Seq, StoredTask, TaskRecord } from "../log/backend.ts";
-import { type LogEntry, readEntry } from "../log/log-entry.ts";
+import { type LogEntry, readEntries } from "../log/log-entry.ts";
 import { type TaskSnapshot, loadTask } from "../log/task-snapshot.ts";
 import type { LiveTask } from "./live-task.ts";
 import { taskNotFound } from "./task-errors.ts";
@@ -158,7 +158,7 @@ export class TaskRefresher {
       const from = after + entries.length;
       const page = await this.#options.backend.read(taskId, from, Math.min(PAGE, head - from));
       if (page.length === 0) break;
-      entries.push(...page.map(readEntry));
+      entries.push(...readEntries(page));
     }
     return entries;
   }
