@@ -3,6 +3,7 @@ import {
   type ArtifactUpdateEvent,
   CODECS,
   type Codec,
+  type PublicEvent,
   type TextPart,
   isPublic,
   textPart,
@@ -32,6 +33,8 @@ export class LogEntry {
   /** Which of several entries for one event it is, from 1; undefined for the last one. */
   #nth: number | undefined;
   #hasReference: boolean | undefined;
+  /** Whether a reader has had its text: most entries have one reader, and are not kept in its format for it. */
+  #isRead = false;
   #text03: string | undefined;
   #text03Proto: string | undefined;
   #text10: string | undefined;
@@ -91,12 +94,23 @@ export class LogEntry {
       case "0.3-proto":
         return (this.#text03Proto ??= codec.eventText(event, json));
       case "1.0":
-        return (this.#text10 ??= this.#template?.v1(json) ?? codec.eventText(event, json));
+        return this.#text10 ?? this.#createText10(event, codec);
       default:
         return codec.dialect satisfies never;
     }
   }
+
+  #createText10(event: PublicEvent, codec: Codec): string {
+    const { json } = this;
+    const text = this.#template?.v1(json) ?? codec.eventText(event, json);
+    if (this.#isRead || json.length > SMALL_LENGTH) this.#text10 = text;
+    this.#isRead = true;
+    return text;
+  }
 }
+
+/** A text up to this length is cheaper to create twice than to keep for as long as its task is open. */
+const SMALL_LENGTH = 1024;
 
 /** How the JSON of a `StoredFile` begins in a file part. */
 const REFERENCE = '"stored":{"taskId":';
@@ -136,6 +150,7 @@ export class EventSerializer {
 }
 
 const MAX_TAIL_ENTRIES = 1024;
+const FEW_ENTRIES = 4;
 
 /**
  * The newest entries of a log, kept in memory so that readers that keep up never
@@ -145,7 +160,9 @@ export class LogTail {
   #entries: LogEntry[] = [];
 
   add(entries: readonly LogEntry[]): void {
-    this.#entries.push(...entries);
+    // `push` would reserve space for 16 more, which a task that waits does not need.
+    if (this.#entries.length < FEW_ENTRIES) this.#entries = [...this.#entries, ...entries];
+    else this.#entries.push(...entries);
     // Trimmed in bulk, so that the cost per entry stays constant.
     if (this.#entries.length > 2 * MAX_TAIL_ENTRIES) {
       this.#entries = this.#entries.slice(-MAX_TAIL_ENTRIES);
