@@ -161,7 +161,7 @@ export class LogTail {
 
   add(entries: readonly LogEntry[]): void {
     // `push` would reserve space for 16 more, which a task that waits does not need.
-    if (this.#entries.length < FEW_ENTRIES) this.#entries = [...this.#entries, ...entries];
+    if (this.#entries.length < FEW_ENTRIES) this.#entries = this.#entries.concat(entries);
     else this.#entries.push(...entries);
     // Trimmed in bulk, so that the cost per entry stays constant.
     if (this.#entries.length > 2 * MAX_TAIL_ENTRIES) {

@@ -38,14 +38,15 @@ const MAX_BATCH = 64;
  * resumed when the reader has taken the previous events.
  */
 export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
-  readonly secrets = new Secrets();
   readonly inputTimeoutMs: number | undefined;
-  readonly #events: AnswerEvents;
   readonly #turn: Turn;
   readonly #run: (turn: FunctionTurn) => RunResult;
   #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
   #emitted: AgentEvent[] = [];
-  #untold: (() => void)[] = [];
+  // Created on first use, because a function may wait for long before it says anything.
+  #answer: AnswerEvents | undefined;
+  #ownSecrets: Secrets | undefined;
+  #untold: (() => void)[] | undefined;
   #isPulling = false;
   #isHandScheduled = false;
   #isDone = false;
@@ -59,7 +60,6 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
     run: (turn: FunctionTurn) => RunResult,
     { inputTimeoutMs }: { readonly inputTimeoutMs?: number | undefined } = {},
   ) {
-    this.#events = new AnswerEvents(turn);
     this.#turn = turn;
     this.#run = run;
     this.inputTimeoutMs = inputTimeoutMs;
@@ -74,7 +74,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
       this.#take = resolve;
     });
     // This read means that the engine has taken the previous batch.
-    if (this.#emitted.length === 0) for (const tell of this.#untold.splice(0)) tell();
+    if (this.#emitted.length === 0) this.#tell();
     this.#hand();
     if (this.#take !== undefined && !this.#isPulling) {
       this.#isPulling = true;
@@ -83,6 +83,21 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
       this.#source.next().then(this.#onYield, this.#onThrow);
     }
     return taken;
+  }
+
+  get secrets(): Secrets {
+    return (this.#ownSecrets ??= new Secrets());
+  }
+
+  get #events(): AnswerEvents {
+    return (this.#answer ??= new AnswerEvents(this.#turn));
+  }
+
+  #tell(): void {
+    const untold = this.#untold;
+    if (untold === undefined) return;
+    this.#untold = undefined;
+    for (const tell of untold) tell();
   }
 
   /**
@@ -105,7 +120,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
   async say(events: readonly AgentEvent[]): Promise<void> {
     if (this.#isDone) throw new Error("the run is over");
     this.#emitted.push(...events);
-    const taken = new Promise<void>((resolve) => this.#untold.push(resolve));
+    const taken = new Promise<void>((resolve) => (this.#untold ??= []).push(resolve));
     this.#hand();
     await taken;
     await this.#turn.durable();

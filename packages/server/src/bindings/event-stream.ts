@@ -96,10 +96,7 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
       this.#options.reader.committed?.(head);
       this.#wake();
     });
-    this.#idleTimer = keepAlive.start(() => {
-      // In the middle of a frame, a keep-alive would become a part of it.
-      if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
-    });
+    this.#idleTimer = keepAlive.start(this);
     source.engine.openStreams.open(this.#counted);
     const { closing } = source.engine;
     const { removed } = source.agent;
@@ -115,6 +112,11 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     this.#blocked = false;
     this.#flush();
     void this.#pump();
+  }
+
+  /** In the middle of a frame, a keep-alive would become a part of it. */
+  onIdle(): void {
+    if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
   }
 
   closed(): void {
@@ -310,15 +312,20 @@ export class SseFraming implements Framing {
 /** The shared timer fires this many times per interval. */
 const TICKS = 3;
 
+/** A connection that may be idle. */
+interface Idle {
+  onIdle(): void;
+}
+
 /** Detects when a connection is idle. */
 class IdleTimer {
   #ticks = 0;
-  readonly #onIdle: () => void;
+  readonly #idle: Idle;
   readonly #running: RunningTimers;
   readonly #place: Member<IdleTimer>;
 
-  constructor(onIdle: () => void, running: RunningTimers) {
-    this.#onIdle = onIdle;
+  constructor(idle: Idle, running: RunningTimers) {
+    this.#idle = idle;
     this.#running = running;
     this.#place = running.add(this);
   }
@@ -335,7 +342,7 @@ class IdleTimer {
   tick(): void {
     if (++this.#ticks < TICKS) return;
     this.#ticks = 0;
-    this.#onIdle();
+    this.#idle.onIdle();
   }
 }
 
@@ -366,8 +373,8 @@ export class KeepAlive {
   }
 
   /** Calls `onIdle` whenever the timer was not reset for about the interval. */
-  start(onIdle: () => void): IdleTimer {
-    const idleTimer = new IdleTimer(onIdle, this.#running);
+  start(idle: Idle): IdleTimer {
+    const idleTimer = new IdleTimer(idle, this.#running);
     // An interval of 0 would fire continuously.
     if (this.#intervalMs === 0) return idleTimer;
     this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs / TICKS).unref();
