@@ -33,10 +33,9 @@ export class LogEntry {
   /** Which of several entries for one event it is, from 1; undefined for the last one. */
   #nth: number | undefined;
   #hasReference: boolean | undefined;
-  /** Whether a reader has had its text: most entries have one reader, and are not kept in its format for it. */
-  #isRead = false;
   #text03: string | undefined;
   #text03Proto: string | undefined;
+  /** Empty if one reader has had it: most entries have no other, and it is not kept for them. */
   #text10: string | undefined;
 
   constructor(event: AgentEvent, json: string, template?: ChunkTemplate) {
@@ -94,7 +93,7 @@ export class LogEntry {
       case "0.3-proto":
         return (this.#text03Proto ??= codec.eventText(event, json));
       case "1.0":
-        return this.#text10 ?? this.#createText10(event, codec);
+        return this.#text10 || this.#createText10(event, codec);
       default:
         return codec.dialect satisfies never;
     }
@@ -103,8 +102,8 @@ export class LogEntry {
   #createText10(event: PublicEvent, codec: Codec): string {
     const { json } = this;
     const text = this.#template?.v1(json) ?? codec.eventText(event, json);
-    if (this.#isRead || json.length > SMALL_LENGTH) this.#text10 = text;
-    this.#isRead = true;
+    const isKept = this.#text10 !== undefined || json.length > SMALL_LENGTH;
+    this.#text10 = isKept ? text : "";
     return text;
   }
 }
