@@ -35,7 +35,7 @@ export class LogEntry {
   #hasReference: boolean | undefined;
   #text03: string | undefined;
   #text03Proto: string | undefined;
-  /** Empty if one reader has had it: most entries have no other, and it is not kept for them. */
+  /** Empty if one reader has had it: most entries have no other, and it is kept only for chunks. */
   #text10: string | undefined;
 
   constructor(event: AgentEvent, json: string, template?: ChunkTemplate) {
@@ -101,7 +101,8 @@ export class LogEntry {
 
   #createText10(event: PublicEvent, codec: Codec): string {
     const { json } = this;
-    const text = this.#template?.v1(json) ?? codec.eventText(event, json);
+    if (this.#template !== undefined) return (this.#text10 = this.#template.v1(json));
+    const text = codec.eventText(event, json);
     const isKept = this.#text10 !== undefined || json.length > SMALL_LENGTH;
     this.#text10 = isKept ? text : "";
     return text;
