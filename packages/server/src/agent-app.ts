@@ -1,5 +1,5 @@
 import type { AgentCardFacts, AgentInfo, Caller } from "@convoke/protocol";
-import type { RunningEngine, ServedAgent } from "@convoke/engine";
+import type { FileView, RunningEngine, ServedAgent } from "@convoke/engine";
 import type { AgentOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
 import {
@@ -71,12 +71,18 @@ export function createApp(
       secured(extendedFacts(facts(request), more)),
       (id) => missingScopes(caller, authorization.scopesForSkill(id)).length === 0,
     );
+  // Nearly all requests use the same address, and a stream keeps its view for as long as it is open.
+  let view: FileView = {};
   return new App({
     ...parts,
     engine,
     agent,
     ...host,
-    fileView: (request) => ({ baseUrl: rootAddressFor(request, options) }),
+    fileView: (request) => {
+      const baseUrl = rootAddressFor(request, options);
+      if (baseUrl !== view.baseUrl) view = { baseUrl };
+      return view;
+    },
     logger,
     push,
     erasures,

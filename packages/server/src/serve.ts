@@ -69,14 +69,15 @@ export async function serve(
     onLimit: hosted.handler.onLimit,
     onSession: (session) => {
       let unanswered = 0;
-      const idleTimer = hosted.keepAlive.start(() => {
+      const onIdle = (): void => {
         // A destroyed session remains until its socket is closed, and throws if it is pinged.
         if (session.destroyed) return idleTimer.stop();
         // The client is gone, although its connection was never closed.
         if (unanswered >= MAX_UNANSWERED) return session.destroy();
         unanswered++;
         session.ping(() => (unanswered = 0));
-      });
+      };
+      const idleTimer = hosted.keepAlive.start({ onIdle });
       return () => idleTimer.stop();
     },
   });

@@ -3,6 +3,7 @@ import {
   type ArtifactUpdateEvent,
   CODECS,
   type Codec,
+  type PublicEvent,
   type TextPart,
   isPublic,
 } from "@convoke/protocol";
@@ -33,6 +34,7 @@ export class LogEntry {
   #hasReference: boolean | undefined;
   #text03: string | undefined;
   #text03Proto: string | undefined;
+  /** Empty if one reader has had it: most entries have no other, and it is kept only for chunks. */
   #text10: string | undefined;
 
   constructor(event: AgentEvent, json: string, template?: ChunkTemplate) {
@@ -90,12 +92,24 @@ export class LogEntry {
       case "0.3-proto":
         return (this.#text03Proto ??= codec.eventText(event, json));
       case "1.0":
-        return (this.#text10 ??= this.#template?.v1(json) ?? codec.eventText(event, json));
+        return this.#text10 || this.#createText10(event, codec);
       default:
         return codec.dialect satisfies never;
     }
   }
+
+  #createText10(event: PublicEvent, codec: Codec): string {
+    const { json } = this;
+    if (this.#template !== undefined) return (this.#text10 = this.#template.v1(json));
+    const text = codec.eventText(event, json);
+    const isKept = this.#text10 !== undefined || json.length > SMALL_LENGTH;
+    this.#text10 = isKept ? text : "";
+    return text;
+  }
 }
+
+/** A text up to this length is cheaper to create twice than to keep for as long as its task is open. */
+const SMALL_LENGTH = 1024;
 
 /** How the JSON of a `StoredFile` begins in a file part. */
 const REFERENCE = '"stored":{"taskId":';
@@ -161,6 +175,7 @@ class ChunkTemplates {
 }
 
 const MAX_TAIL_ENTRIES = 1024;
+const FEW_ENTRIES = 4;
 
 /**
  * The newest entries of a log, kept in memory so that readers that keep up never
@@ -170,7 +185,9 @@ export class LogTail {
   #entries: LogEntry[] = [];
 
   add(entries: readonly LogEntry[]): void {
-    this.#entries.push(...entries);
+    // `push` would reserve space for 16 more, which a task that waits does not need.
+    if (this.#entries.length < FEW_ENTRIES) this.#entries = this.#entries.concat(entries);
+    else this.#entries.push(...entries);
     // Trimmed in bulk, so that the cost per entry stays constant.
     if (this.#entries.length > 2 * MAX_TAIL_ENTRIES) {
       this.#entries = this.#entries.slice(-MAX_TAIL_ENTRIES);

@@ -1,22 +1,19 @@
-import { ShortLivedMap } from "@convoke/protocol/internal";
+import { ShortLivedMap, ShortLivedSet } from "@convoke/protocol/internal";
 import type { Seq } from "./backend.ts";
 
-/** One object per `watch` call, so that the same function can watch twice. */
-interface Watcher {
-  readonly wake: (head: Seq) => void;
-}
+type Watcher = (head: Seq) => void;
 
 /** The functions to call after a commit, by task. */
 export class Watchers {
-  readonly #byTask = new ShortLivedMap<Set<Watcher>>();
+  readonly #byTask = new ShortLivedMap<ShortLivedSet<Watcher>>();
 
-  watch(taskId: string, wake: (head: Seq) => void): () => void {
-    const watcher: Watcher = { wake };
-    const watching = this.#byTask.get(taskId) ?? new Set();
-    this.#byTask.set(taskId, watching.add(watcher));
+  watch(taskId: string, wake: Watcher): () => void {
+    const watching = this.#byTask.get(taskId) ?? new ShortLivedSet();
+    const watcher = watching.add(wake);
+    this.#byTask.set(taskId, watching);
     return () => {
       watching.delete(watcher);
-      if (watching.size === 0 && this.#byTask.get(taskId) === watching) this.#byTask.delete(taskId);
+      if (watching.isEmpty && this.#byTask.get(taskId) === watching) this.#byTask.delete(taskId);
     };
   }
 
@@ -24,10 +21,7 @@ export class Watchers {
   wake(taskId: string, head: Seq): void {
     const watching = this.#byTask.get(taskId);
     if (watching === undefined) return;
-    const woken = Array.from(watching);
-    for (const watcher of woken) {
-      if (watching.has(watcher)) wakeOne(watcher, head);
-    }
+    for (const watcher of watching) wakeOne(watcher, head);
   }
 
   clear(): void {
@@ -38,7 +32,7 @@ export class Watchers {
 /** A watcher that throws is a bug, reported as a warning so that it affects neither other watchers nor the commit. */
 function wakeOne(watcher: Watcher, head: Seq): void {
   try {
-    watcher.wake(head);
+    watcher(head);
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : new Error(String(error)));
   }

@@ -34,7 +34,7 @@ import { Agents, type ServedAgent } from "./agents.ts";
 import type { LiveTask } from "./live-task.ts";
 import { LiveTasks, type TaskChange, type TaskScope, agentFilter } from "./live-tasks.ts";
 import { ParkedRuns } from "./parked-runs.ts";
-import { type Failure, Run } from "./run.ts";
+import { type Failure, Run, type RunHooks } from "./run.ts";
 import { StateError, createStatusEvent, traceFields } from "../task/status.ts";
 import { StorageHealth } from "../task/storage-health.ts";
 import { TaskClock } from "../task/task-clock.ts";
@@ -158,6 +158,7 @@ export class Engine {
   readonly emptyTaskMs: number;
   readonly tasks: LiveTasks;
   readonly #parked: ParkedRuns;
+  readonly #runHooks = this.#createRunHooks();
   readonly #onTaskEnded = new Set<() => void>();
   readonly #onTaskStatus = new Set<(change: TaskChange) => void>();
   #isDraining = false;
@@ -287,17 +288,23 @@ export class Engine {
       live,
       facts,
       now: this.now,
-      onPark: () => this.#parked.add(live),
-      explain: (error) => explainFailure(error, live, this.logger),
+      hooks: this.#runHooks,
     });
     agent.runStarted(run.parking);
     live.attachRun(run);
-    void run.ended.then(() => {
-      agent.runEnded(run.parking);
-      live.detachRun(run);
-      this.tasks.closeIfIdle(live);
-    });
     return run;
+  }
+
+  #createRunHooks(): RunHooks {
+    return {
+      onPark: (live) => this.#parked.add(live),
+      onEnded: (run, live) => {
+        live.agent?.runEnded(run.parking);
+        live.detachRun(run);
+        this.tasks.closeIfIdle(live);
+      },
+      explain: (error, live) => explainFailure(error, live, this.logger),
+    };
   }
 
   /** Creates a status event on behalf of the engine. */

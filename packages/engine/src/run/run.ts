@@ -34,10 +34,17 @@ export interface RunOptions {
   /** What spans contain. */
   readonly tracing: Required<TracingOptions>;
   readonly now: () => number;
-  /** Called when the run waits for its caller or for a time; it may be evicted then. */
-  readonly onPark: () => void;
+  readonly hooks: RunHooks;
+}
+
+/** What runs report. All runs of an engine share one object, because each task has a run. */
+export interface RunHooks {
+  /** Called when a run waits for its caller or for a time; it may be evicted then. */
+  readonly onPark: (live: LiveTask) => void;
+  /** Called when the agent has ended and its last event is committed or refused. */
+  readonly onEnded: (run: Run, live: LiveTask) => void;
   /** Converts an error of the agent to a text that is safe to store, and logs the rest. */
-  readonly explain: (error: unknown) => Failure;
+  readonly explain: (error: unknown, live: LiveTask) => Failure;
 }
 
 /** Why a task failed, as shown in its status. */
@@ -154,7 +161,8 @@ export class Run {
     if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
     const parked = this.parking.wait();
     this.#span.end();
-    if (recall === undefined) this.#options.onPark();
+    const { hooks, live } = this.#options;
+    if (recall === undefined) hooks.onPark(live);
     else this.parking.recallOn(recall, () => this.#recall());
     return parked;
   }
@@ -176,25 +184,23 @@ export class Run {
     if (this.#refused) throw new Error("the task has moved on without this run");
   }
 
+  /** One asynchronous function, because it is kept for as long as the agent works. */
   async #drive(): Promise<void> {
+    const { agent, live, hooks } = this.#options;
     try {
-      await this.#pull();
+      for await (const yielded of agent.run(this.#turn)) {
+        this.#acceptAll(Array.isArray(yielded) ? yielded : [yielded as AgentEvent]);
+        if (this.#isOver()) break;
+        const room = live.writer.room();
+        if (room !== undefined) await room;
+      }
       this.#finish();
     } catch (error) {
       this.#fail(error);
     }
     await this.#last;
     this.detached();
-  }
-
-  async #pull(): Promise<void> {
-    const { agent, live } = this.#options;
-    for await (const yielded of agent.run(this.#turn)) {
-      this.#acceptAll(Array.isArray(yielded) ? yielded : [yielded as AgentEvent]);
-      if (this.#isOver()) return;
-      const room = live.writer.room();
-      if (room !== undefined) await room;
-    }
+    hooks.onEnded(this, live);
   }
 
   /** Consecutive chunks, such as those of a burst, are written together. */
@@ -274,7 +280,8 @@ export class Run {
   #fail(error: unknown): void {
     if (this.#isStopped()) return this.#end("canceled");
     if (this.#refused) return;
-    const { text, metadata } = this.#options.explain(error);
+    const { hooks, live } = this.#options;
+    const { text, metadata } = hooks.explain(error, live);
     this.#end("failed", { ...agentMessage(this.#turn.id(), text), metadata }, metadata);
   }
 

@@ -59,6 +59,8 @@ export type RunningTurn = Omit<Turn, "trace" | "resumedAt"> & {
 export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): RunningTurn {
   const { turn, attempt, task, message, conversation, journal, caller } = facts;
   const { extensions } = facts;
+  // The functions of the turn refer to the clock itself, so that nothing else of the hooks is kept.
+  const { now } = hooks;
   const skill = extensions.has(EXTENSIONS.skill.uri) ? chosenSkill(message) : undefined;
   let ids = 0;
   return {
@@ -78,7 +80,7 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     inbox: live.inbox,
     park: hooks.park,
     durable: hooks.durable,
-    now: () => new Date(hooks.now()),
+    now: () => new Date(now()),
     id: () => `${live.writer.taskId}-${turn}-${++ids}`,
   };
 }

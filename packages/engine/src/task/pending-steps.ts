@@ -54,7 +54,8 @@ export class PendingSteps {
   #current: PendingStep | undefined;
   #events = 0;
   #bytes = 0;
-  #waitingForRoom: (() => void)[] = [];
+  /** Created when an agent first has to wait. */
+  #waitingForRoom: (() => void)[] | undefined;
 
   /** How many events are not stored yet. */
   get events(): number {
@@ -135,7 +136,9 @@ export class PendingSteps {
   done({ entries, bytes }: PendingStep): void {
     this.#events -= entries.length;
     this.#bytes -= bytes;
-    for (const resolve of this.#waitingForRoom.splice(0)) resolve();
+    const waiting = this.#waitingForRoom;
+    this.#waitingForRoom = undefined;
+    if (waiting !== undefined) for (const resolve of waiting) resolve();
   }
 
   /** Whether there is too much for an agent to continue. */
@@ -145,7 +148,7 @@ export class PendingSteps {
 
   /** Resolves when a step is done. */
   room(): Promise<void> {
-    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+    return new Promise((resolve) => (this.#waitingForRoom ??= []).push(resolve));
   }
 }
 

@@ -38,6 +38,8 @@ interface Stored extends Prepared {
   readonly sentAt: number;
 }
 
+const NO_LISTENERS: readonly (() => void)[] = [];
+
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export interface TaskWriterOptions {
@@ -110,7 +112,7 @@ export class TaskWriter {
   #isClosed = false;
   readonly #timer = new CommitTimer(this);
   /** Replaced, never changed. A list, because a task has one or none: a set costs more to fill and empty. */
-  #listeners: readonly (() => void)[] = [];
+  #listeners = NO_LISTENERS;
 
   constructor(options: TaskWriterOptions) {
     this.#backend = options.backend;

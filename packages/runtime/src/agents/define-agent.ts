@@ -107,10 +107,11 @@ export function defineAgent(given: AgentDefinition | ModelAgentDefinition): Agen
     throw new TypeError("subAgents is for agents with a model: in run, use connect yourself");
   }
   const timeouts = { inputTimeoutMs: info.inputTimeout?.ms };
+  const run = (turn: FunctionTurn): RunResult => definition.run(turn);
   return {
     ...id,
     info: definition.sideEffects === false ? { ...info, sideEffects: false } : info,
-    run: (turn) => new FunctionRun(turn, (own) => definition.run(own), timeouts),
+    run: (turn) => new FunctionRun(turn, run, timeouts),
     beforeAccept: (task) => (waitsForSchema(task) ? loadValidator() : undefined),
     accept: (task, message, at) => acceptFunctionAnswer(task, message, { now: at }),
   };

@@ -10,7 +10,6 @@ import { askApproval } from "../approvals/gate.ts";
 import { approvalRequest } from "../approvals/open-request.ts";
 import { questionMessage, readsWordsOnly } from "../approvals/question-message.ts";
 import type { ApprovalWords } from "../tools/tool.ts";
-import { guarded } from "./ask.ts";
 import type { Waits } from "./waits.ts";
 
 /** A call that the caller has to approve. */
@@ -37,28 +36,28 @@ export interface CallDecision {
  */
 export type Approve = (call: CallToApprove) => Promise<CallDecision>;
 
-/** Creates the `approve` of a turn. @param waits called when something is asked */
-export function createApprove(waits: () => Waits, turn: Pick<Turn, "extensions" | "now">): Approve {
-  const decisionOn = (call: CallToApprove): Promise<CallDecision> => {
-    const { extensions, now } = turn;
-    const approvalFor = (id: string): Approval => toApproval(call, id, now());
-    const question = {
-      state: "input-required",
-      prompt: approvalQuestion(approvalFor("")),
-      toMessage: (requestId: string, facts: { messageId: string; problem?: string | undefined }) =>
-        questionMessage([approvalRequest(approvalFor(requestId))], { ...facts, extensions }),
-    } as const;
-    return waits().forCaller(question, async (message, requestId) => {
-      const open = [approvalRequest(approvalFor(requestId))];
-      const acceptPlainText = readsWordsOnly(extensions);
-      const answer = checkAnswer(open, message, { now: now(), acceptPlainText });
-      const decision = answer.kind === "answers" ? answer.approvals.get(requestId) : undefined;
-      const isApproved = decision?.option === "once";
-      const said = decision === undefined ? textOfParts(message.parts) : (decision.feedback ?? "");
-      return { ok: true, value: { isApproved, ...(said !== "" && { feedback: said }) } };
-    });
-  };
-  return (call) => guarded("approve", decisionOn(call));
+/** Asks for the decision on a call. */
+export function decisionOn(
+  call: CallToApprove,
+  { waits }: { readonly waits: Waits },
+  { extensions, now }: Pick<Turn, "extensions" | "now">,
+): Promise<CallDecision> {
+  const approvalFor = (id: string): Approval => toApproval(call, id, now());
+  const question = {
+    state: "input-required",
+    prompt: approvalQuestion(approvalFor("")),
+    toMessage: (requestId: string, facts: { messageId: string; problem?: string | undefined }) =>
+      questionMessage([approvalRequest(approvalFor(requestId))], { ...facts, extensions }),
+  } as const;
+  return waits.forCaller(question, async (message, requestId) => {
+    const open = [approvalRequest(approvalFor(requestId))];
+    const acceptPlainText = readsWordsOnly(extensions);
+    const answer = checkAnswer(open, message, { now: now(), acceptPlainText });
+    const decision = answer.kind === "answers" ? answer.approvals.get(requestId) : undefined;
+    const isApproved = decision?.option === "once";
+    const said = decision === undefined ? textOfParts(message.parts) : (decision.feedback ?? "");
+    return { ok: true, value: { isApproved, ...(said !== "" && { feedback: said }) } };
+  });
 }
 
 /** The function decides what an approval means, so it can be neither edited nor kept for later. */

@@ -73,27 +73,33 @@ export interface Ask {
   ) => Promise<Message>;
 }
 
-/** Creates the `ask` of a turn. @param waits called when something is asked */
-export function createAsk(waits: () => Waits): Ask {
-  const answerTo = async (asked: AskedQuestion): Promise<unknown> => {
-    try {
-      return await waits().forCaller(asked, asked.read);
-    } catch (error) {
-      const isOwn = asked.timeoutMs !== undefined || asked.choices !== undefined;
-      if (error instanceof NoAnswerError && !isOwn && asked.check === undefined) return "";
-      throw error;
-    }
-  };
-  const messageFor = (asked: AskedQuestion): Promise<Message> =>
-    waits().forCaller(asked, async (answer, requestId) => {
-      const read = await asked.read(answer, requestId);
-      return read.ok ? { ok: true, value: answer } : read;
-    });
+/** Creates the `ask` of a turn. @param tools whose waits are read when something is asked */
+export function createAsk(tools: { readonly waits: Waits }): Ask {
   const ask = (question: string, second?: Second, third?: AskOptions): Promise<unknown> =>
-    guarded("ask", answerTo(askedQuestion(question, second, third)));
+    guarded("ask", answerTo(askedQuestion(question, second, third), tools));
   return Object.assign(ask as Ask, {
     message: (question: string, second?: Second, third?: AskOptions) =>
-      guarded("ask.message", messageFor(askedQuestion(question, second, third))),
+      guarded("ask.message", messageFor(askedQuestion(question, second, third), tools)),
+  });
+}
+
+async function answerTo(
+  asked: AskedQuestion,
+  { waits }: { readonly waits: Waits },
+): Promise<unknown> {
+  try {
+    return await waits.forCaller(asked, asked.read);
+  } catch (error) {
+    const isOwn = asked.timeoutMs !== undefined || asked.choices !== undefined;
+    if (error instanceof NoAnswerError && !isOwn && asked.check === undefined) return "";
+    throw error;
+  }
+}
+
+function messageFor(asked: AskedQuestion, { waits }: { readonly waits: Waits }): Promise<Message> {
+  return waits.forCaller(asked, async (answer, requestId) => {
+    const read = await asked.read(answer, requestId);
+    return read.ok ? { ok: true, value: answer } : read;
   });
 }
 

@@ -27,6 +27,8 @@ export type RunResult =
 
 type Batch = readonly AgentEvent[];
 
+type Taken = IteratorResult<Batch, undefined>;
+
 /** Maximum number of outputs that a function may be ahead of the reader. */
 const MAX_BATCH = 64;
 
@@ -35,21 +37,22 @@ const MAX_BATCH = 64;
  * calling `ask`, and both arrive here in the order in which they happened. The function is only
  * resumed when the reader has taken the previous events.
  */
-export class FunctionRun implements AsyncIterableIterator<Batch> {
-  readonly #events: AnswerEvents;
-  readonly #secrets = new Secrets();
+export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
+  readonly inputTimeoutMs: number | undefined;
   readonly #turn: Turn;
   readonly #run: (turn: FunctionTurn) => RunResult;
-  readonly #inputTimeoutMs: number | undefined;
   #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
   #emitted: AgentEvent[] = [];
-  #untold: (() => void)[] = [];
+  // Created on first use, because a function may wait for long before it says anything.
+  #answer: AnswerEvents | undefined;
+  #ownSecrets: Secrets | undefined;
+  #untold: (() => void)[] | undefined;
   #isPulling = false;
   #isHandScheduled = false;
   #isDone = false;
   #yields = 0;
   #failure: { readonly error: unknown } | undefined;
-  #taker: PromiseWithResolvers<IteratorResult<Batch, undefined>> | undefined;
+  #take: ((result: Taken | Promise<Taken>) => void) | undefined;
 
   /** @param options.inputTimeoutMs the agent's own time limit for answers */
   constructor(
@@ -57,46 +60,51 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     run: (turn: FunctionTurn) => RunResult,
     { inputTimeoutMs }: { readonly inputTimeoutMs?: number | undefined } = {},
   ) {
-    this.#events = new AnswerEvents(turn);
     this.#turn = turn;
     this.#run = run;
-    this.#inputTimeoutMs = inputTimeoutMs;
+    this.inputTimeoutMs = inputTimeoutMs;
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  next(): Promise<IteratorResult<Batch, undefined>> {
-    const taker = Promise.withResolvers<IteratorResult<Batch, undefined>>();
-    this.#taker = taker;
+  next(): Promise<Taken> {
+    const taken = new Promise<Taken>((resolve) => {
+      this.#take = resolve;
+    });
     // This read means that the engine has taken the previous batch.
-    if (this.#emitted.length === 0) for (const tell of this.#untold.splice(0)) tell();
+    if (this.#emitted.length === 0) this.#tell();
     this.#hand();
-    if (this.#taker !== undefined && !this.#isPulling) {
+    if (this.#take !== undefined && !this.#isPulling) {
       this.#isPulling = true;
       // The function starts with the first read.
-      this.#source ??= asGenerator(() => this.#run(this.#createTurn()));
+      this.#source ??= asGenerator(() => this.#run(createFunctionTurn(this.#turn, this)));
       this.#source.next().then(this.#onYield, this.#onThrow);
     }
-    return taker.promise;
+    return taken;
   }
 
-  #createTurn(): FunctionTurn {
-    const hooks: RunHooks = {
-      say: (events) => this.#say(events),
-      giveUp: (error) => this.#giveUp(error),
-      inputTimeoutMs: this.#inputTimeoutMs,
-      secrets: this.#secrets,
-    };
-    return createFunctionTurn(this.#turn, hooks);
+  get secrets(): Secrets {
+    return (this.#ownSecrets ??= new Secrets());
+  }
+
+  get #events(): AnswerEvents {
+    return (this.#answer ??= new AnswerEvents(this.#turn));
+  }
+
+  #tell(): void {
+    const untold = this.#untold;
+    if (untold === undefined) return;
+    this.#untold = undefined;
+    for (const tell of untold) tell();
   }
 
   /**
    * Called when the engine needs no more events. A function that is still waiting is notified by
    * its signal.
    */
-  return(): Promise<IteratorResult<Batch, undefined>> {
+  return(): Promise<Taken> {
     this.#isDone = true;
     this.#emitted = [];
     this.#hand();
@@ -109,17 +117,17 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
   }
 
   /** Emits events outside the generator. Resolves when they are durable. */
-  async #say(events: readonly AgentEvent[]): Promise<void> {
+  async say(events: readonly AgentEvent[]): Promise<void> {
     if (this.#isDone) throw new Error("the run is over");
     this.#emitted.push(...events);
-    const taken = new Promise<void>((resolve) => this.#untold.push(resolve));
+    const taken = new Promise<void>((resolve) => (this.#untold ??= []).push(resolve));
     this.#hand();
     await taken;
     await this.#turn.durable();
   }
 
   /** Ends the run with the error. The function waits for ever, and its outputs no longer count. */
-  #giveUp(error: unknown): Promise<never> {
+  giveUp(error: unknown): Promise<never> {
     if (!this.#isDone) {
       this.#isDone = true;
       this.#failure = { error };
@@ -137,7 +145,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
       else this.#emitted.push(...this.#outputs(value, `yielded as output ${(this.#yields += 1)}`));
     } catch (error) {
       // The function yielded an invalid value. Treat it as if the function had thrown the error.
-      this.#failure = { error: this.#secrets.hideError(error) };
+      this.#failure = { error: this.secrets.hideError(error) };
       this.#stop();
     }
     this.#goOn();
@@ -153,16 +161,17 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     }
     if (!this.#isHandScheduled) {
       this.#isHandScheduled = true;
-      process.nextTick(this.#handLater);
+      process.nextTick(handLater, this);
     }
     this.#isPulling = true;
     this.#source?.next().then(this.#onYield, this.#onThrow);
   }
 
-  readonly #handLater = (): void => {
+  /** Delivers what has arrived in this turn of the event loop. */
+  handAll(): void {
     this.#isHandScheduled = false;
     this.#hand();
-  };
+  }
 
   readonly #onThrow = (error: unknown): void => {
     this.#isPulling = false;
@@ -170,26 +179,26 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     if (error instanceof NoAnswerError) {
       this.#isDone = true;
       this.#emitted.push(this.#events.unanswered(error));
-    } else this.#failure = { error: this.#secrets.hideError(error) };
+    } else this.#failure = { error: this.secrets.hideError(error) };
     this.#hand();
   };
 
   /** Delivers pending events to the waiting read, if there are any. */
   #hand(): void {
-    const taker = this.#taker;
-    if (taker === undefined) return;
+    const take = this.#take;
+    if (take === undefined) return;
     if (this.#emitted.length > 0) {
       const value = this.#emitted;
       this.#emitted = [];
-      taker.resolve({ done: false, value });
+      take({ done: false, value });
     } else if (this.#failure !== undefined) {
-      taker.reject(this.#failure.error);
+      take(Promise.reject(this.#failure.error));
     } else if (this.#isDone) {
-      taker.resolve({ done: true, value: undefined });
+      take({ done: true, value: undefined });
     } else {
       return;
     }
-    this.#taker = undefined;
+    this.#take = undefined;
   }
 
   /** The return value is the last output. Text completes the answer. */
@@ -212,6 +221,11 @@ export class FunctionRun implements AsyncIterableIterator<Batch> {
     }
     return isOwnOutput(yielded) ? this.#events.said(yielded) : [yielded];
   }
+}
+
+/** One function for all runs, because each of them is kept while its function waits. */
+function handLater(run: FunctionRun): void {
+  run.handAll();
 }
 
 /** The longest value that an error shows, in characters. */

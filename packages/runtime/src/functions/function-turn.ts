@@ -2,7 +2,7 @@ import { type Turn, textOfParts } from "@convoke/protocol";
 import { answerValues } from "../approvals/check-answer.ts";
 import { checkCredentialName } from "../tools/interrupts.ts";
 import { type Ask, createAsk, guarded } from "./ask.ts";
-import { type Approve, createApprove } from "./approve.ts";
+import { type Approve, decisionOn } from "./approve.ts";
 import { artifact, complete, fail, reject, reply, status } from "./function-output.ts";
 import { Journal } from "./journal.ts";
 import { type Step, Steps } from "./steps.ts";
@@ -49,27 +49,16 @@ export interface AuthRequiredOptions {
 
 /** Adds the helpers for function agents to a turn. */
 export function createFunctionTurn(turn: Turn, hooks: RunHooks): FunctionTurn {
-  // Created on first use: many functions only answer.
-  let tools: { readonly steps: Steps; readonly waits: Waits } | undefined;
-  const use = (): { readonly steps: Steps; readonly waits: Waits } => {
-    if (tools !== undefined) return tools;
-    const journal = new Journal(turn.journal);
-    tools = {
-      steps: new Steps(turn, journal, hooks),
-      waits: new Waits(turn, journal, hooks),
-    };
-    return tools;
-  };
-  const waits = (): Waits => use().waits;
-  const step: Step = (name, body, options) => guarded("step", use().steps.run(name, body, options));
+  const tools = new TurnTools(turn, hooks);
+  const step: Step = (name, body, options) => guarded("step", tools.steps.run(name, body, options));
   return {
     ...turn,
     text: textOfParts(turn.message.parts),
     step,
-    ask: createAsk(waits),
-    approve: createApprove(waits, turn),
-    authRequired: (text, options) => guarded("authRequired", signedIn(waits(), text, options)),
-    sleep: (ms) => guarded("sleep", waits().forTime(ms)),
+    ask: createAsk(tools),
+    approve: (call) => guarded("approve", decisionOn(call, tools, turn)),
+    authRequired: (text, options) => guarded("authRequired", signedIn(tools.waits, text, options)),
+    sleep: (ms) => guarded("sleep", tools.waits.forTime(ms)),
     status,
     artifact,
     reply,
@@ -77,6 +66,32 @@ export function createFunctionTurn(turn: Turn, hooks: RunHooks): FunctionTurn {
     reject,
     fail,
   };
+}
+
+/** The journal, steps and waits of a turn. They are created on first use: many functions only answer. */
+class TurnTools {
+  readonly #turn: Turn;
+  readonly #hooks: RunHooks;
+  #journal: Journal | undefined;
+  #steps: Steps | undefined;
+  #waits: Waits | undefined;
+
+  constructor(turn: Turn, hooks: RunHooks) {
+    this.#turn = turn;
+    this.#hooks = hooks;
+  }
+
+  get steps(): Steps {
+    return (this.#steps ??= new Steps(this.#turn, this.#read(), this.#hooks));
+  }
+
+  get waits(): Waits {
+    return (this.#waits ??= new Waits(this.#turn, this.#read(), this.#hooks));
+  }
+
+  #read(): Journal {
+    return (this.#journal ??= new Journal(this.#turn.journal));
+  }
 }
 
 async function signedIn(

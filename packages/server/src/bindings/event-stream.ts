@@ -79,12 +79,9 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
   /** Frames that are too large for one write; the first is written up to `#sent`. */
   readonly #unsent: Frames[] = [];
   #sent = 0;
-  /** The stream ends when the engine closes, or no longer serves the agent. */
-  readonly #stops: readonly AbortSignal[];
 
   constructor(options: EventStreamOptions<Entry>) {
     this.#options = options;
-    this.#stops = [options.source.engine.closing, options.source.agent.removed];
     const { source, isObserver = false } = options;
     this.#counted = isObserver
       ? { owner: source.owner, taskId: observerOf(source.taskId) }
@@ -99,14 +96,14 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
       this.#options.reader.committed?.(head);
       this.#wake();
     });
-    this.#idleTimer = keepAlive.start(() => {
-      // In the middle of a frame, a keep-alive would become a part of it.
-      if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
-    });
+    this.#idleTimer = keepAlive.start(this);
     source.engine.openStreams.open(this.#counted);
-    for (const stop of this.#stops) stop.addEventListener("abort", this.#onClosing, { once: true });
+    const { closing } = source.engine;
+    const { removed } = source.agent;
+    closing.addEventListener("abort", this.#onClosing, ONCE);
+    removed.addEventListener("abort", this.#onClosing, ONCE);
     // The engine may have closed before the transport opened the stream.
-    if (this.#stops.some(({ aborted }) => aborted)) this.#onClosing();
+    if (closing.aborted || removed.aborted) this.#onClosing();
     void this.#pump();
     return this;
   }
@@ -115,6 +112,11 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     this.#blocked = false;
     this.#flush();
     void this.#pump();
+  }
+
+  /** In the middle of a frame, a keep-alive would become a part of it. */
+  onIdle(): void {
+    if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
   }
 
   closed(): void {
@@ -202,7 +204,7 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     this.#sink?.end();
   }
 
-  /** The server stops: the client reconnects and resumes after its cursor. */
+  /** The engine closes, or no longer serves the agent: the client reconnects and resumes after its cursor. */
   readonly #onClosing = (): void => {
     // The client cannot use the beginning of a frame, and ignores it.
     if (this.#unsent.splice(0).length === 0) this.#write(this.#options.framing.reconnect());
@@ -212,13 +214,16 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { engine } = this.#options.source;
+    const { engine, agent } = this.#options.source;
     engine.openStreams.close(this.#counted);
-    for (const stop of this.#stops) stop.removeEventListener("abort", this.#onClosing);
+    engine.closing.removeEventListener("abort", this.#onClosing);
+    agent.removed.removeEventListener("abort", this.#onClosing);
     this.#stopWatching();
     this.#idleTimer?.stop();
   }
 }
+
+const ONCE = { once: true } as const;
 
 /** The largest frame that is written at once. */
 const CHUNK = 64 * 1024;
@@ -307,19 +312,26 @@ export class SseFraming implements Framing {
 /** The shared timer fires this many times per interval. */
 const TICKS = 3;
 
+/** A connection that may be idle. */
+interface Idle {
+  onIdle(): void;
+}
+
 /** Detects when a connection is idle. */
 class IdleTimer {
   #ticks = 0;
-  readonly #onIdle: () => void;
-  readonly #onStop: () => void;
+  readonly #idle: Idle;
+  readonly #running: RunningTimers;
+  readonly #place: Member<IdleTimer>;
 
-  constructor(onIdle: () => void, onStop: () => void) {
-    this.#onIdle = onIdle;
-    this.#onStop = onStop;
+  constructor(idle: Idle, running: RunningTimers) {
+    this.#idle = idle;
+    this.#running = running;
+    this.#place = running.add(this);
   }
 
   stop(): void {
-    this.#onStop();
+    this.#running.delete(this.#place);
   }
 
   /** Something was written, so the idle time starts over. */
@@ -330,14 +342,24 @@ class IdleTimer {
   tick(): void {
     if (++this.#ticks < TICKS) return;
     this.#ticks = 0;
-    this.#onIdle();
+    this.#idle.onIdle();
   }
+}
+
+/** The idle timers that run. */
+interface RunningTimers {
+  add(timer: IdleTimer): Member<IdleTimer>;
+  delete(place: Member<IdleTimer>): void;
 }
 
 /** One interval timer for all idle timers. It runs only while there are any. */
 export class KeepAlive {
   readonly #intervalMs: number;
   readonly #idleTimers = new ShortLivedSet<IdleTimer>();
+  readonly #running: RunningTimers = {
+    add: (timer) => this.#idleTimers.add(timer),
+    delete: (place) => this.#stop(place),
+  };
   #timer: NodeJS.Timeout | undefined;
 
   /** @param intervalMs the idle time. Default 15 s: many proxies drop idle connections at 30 s. 0 disables keep-alives. */
@@ -351,9 +373,8 @@ export class KeepAlive {
   }
 
   /** Calls `onIdle` whenever the timer was not reset for about the interval. */
-  start(onIdle: () => void): IdleTimer {
-    const idleTimer = new IdleTimer(onIdle, () => this.#stop(running));
-    const running = this.#idleTimers.add(idleTimer);
+  start(idle: Idle): IdleTimer {
+    const idleTimer = new IdleTimer(idle, this.#running);
     // An interval of 0 would fire continuously.
     if (this.#intervalMs === 0) return idleTimer;
     this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs / TICKS).unref();

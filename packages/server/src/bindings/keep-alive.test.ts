@@ -14,7 +14,7 @@ afterEach(() => {
 
 verifies("R41", "an idle stream sends a keep-alive once per interval", () => {
   const speak = vi.fn();
-  const silence = new KeepAlive(INTERVAL_MS).start(speak);
+  const silence = new KeepAlive(INTERVAL_MS).start({ onIdle: speak });
 
   vi.advanceTimersByTime(INTERVAL_MS - 1);
   expect(speak).not.toHaveBeenCalled();
@@ -29,7 +29,7 @@ verifies("R41", "an idle stream sends a keep-alive once per interval", () => {
 
 verifies("R41", "the interval is 15 seconds by default", () => {
   const speak = vi.fn();
-  const silence = new KeepAlive().start(speak);
+  const silence = new KeepAlive().start({ onIdle: speak });
 
   vi.advanceTimersByTime(14_999);
   expect(speak).not.toHaveBeenCalled();
@@ -41,7 +41,7 @@ verifies("R41", "the interval is 15 seconds by default", () => {
 
 test("a stream that is written to sends no keep-alive", () => {
   const speak = vi.fn();
-  const silence = new KeepAlive(INTERVAL_MS).start(speak);
+  const silence = new KeepAlive(INTERVAL_MS).start({ onIdle: speak });
 
   for (let write = 0; write < 20; write++) {
     vi.advanceTimersByTime(INTERVAL_MS / 2);
@@ -58,8 +58,8 @@ test("a write in one stream does not delay the keep-alive of another", () => {
   const keepAlive = new KeepAlive(INTERVAL_MS);
   const busy = vi.fn();
   const quiet = vi.fn();
-  const silence = keepAlive.start(busy);
-  keepAlive.start(quiet);
+  const silence = keepAlive.start({ onIdle: busy });
+  keepAlive.start({ onIdle: quiet });
 
   for (let write = 0; write < 4; write++) {
     vi.advanceTimersByTime(INTERVAL_MS / 2);
@@ -76,7 +76,7 @@ describe("the timer", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     expect(vi.getTimerCount()).toBe(0);
 
-    for (let stream = 0; stream < 100; stream++) keepAlive.start(() => undefined);
+    for (let stream = 0; stream < 100; stream++) keepAlive.start({ onIdle: () => undefined });
 
     expect(vi.getTimerCount()).toBe(1);
     keepAlive.close();
@@ -84,8 +84,8 @@ describe("the timer", () => {
 
   test("stops with the last stream, and restarts with the next", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
-    const first = keepAlive.start(() => undefined);
-    const second = keepAlive.start(() => undefined);
+    const first = keepAlive.start({ onIdle: () => undefined });
+    const second = keepAlive.start({ onIdle: () => undefined });
 
     first.stop();
     expect(vi.getTimerCount()).toBe(1);
@@ -95,7 +95,7 @@ describe("the timer", () => {
     expect(vi.getTimerCount()).toBe(0);
 
     const speak = vi.fn();
-    keepAlive.start(speak);
+    keepAlive.start({ onIdle: speak });
     vi.advanceTimersByTime(INTERVAL_MS);
     expect(speak).toHaveBeenCalledTimes(1);
     keepAlive.close();
@@ -104,8 +104,8 @@ describe("the timer", () => {
   test("calls no stream that has ended, not even in the tick in which it ends", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const speak = vi.fn();
-    keepAlive.start(() => second.stop());
-    const second = keepAlive.start(speak);
+    keepAlive.start({ onIdle: () => second.stop() });
+    const second = keepAlive.start({ onIdle: speak });
 
     vi.advanceTimersByTime(10 * INTERVAL_MS);
 
@@ -119,8 +119,8 @@ describe("the timer", () => {
       throw new Error("the stream is gone");
     });
     const speak = vi.fn();
-    keepAlive.start(broken);
-    keepAlive.start(speak);
+    keepAlive.start({ onIdle: broken });
+    keepAlive.start({ onIdle: speak });
 
     vi.advanceTimersByTime(3 * INTERVAL_MS);
 
@@ -132,7 +132,7 @@ describe("the timer", () => {
   test("ends when it is closed", () => {
     const keepAlive = new KeepAlive(INTERVAL_MS);
     const speak = vi.fn();
-    keepAlive.start(speak);
+    keepAlive.start({ onIdle: speak });
 
     keepAlive.close();
     vi.advanceTimersByTime(10 * INTERVAL_MS);
@@ -144,7 +144,7 @@ describe("the timer", () => {
 
 verifies("loop-L6", "does not exist if keep-alives are disabled, and nothing is sent", () => {
   let said = 0;
-  const silence = new KeepAlive(0).start(() => said++);
+  const silence = new KeepAlive(0).start({ onIdle: () => said++ });
 
   vi.advanceTimersByTime(60_000);
 

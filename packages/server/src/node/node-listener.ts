@@ -3,6 +3,7 @@ import type { TLSSocket } from "node:tls";
 import {
   type ByteSink,
   type ByteStream,
+  type ByteStreamControl,
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
@@ -266,20 +267,33 @@ function linger(
 }
 
 function stream(exchange: Exchange, body: ByteStream, trailers?: () => HttpHeaders): void {
-  const { outgoing } = exchange;
+  const outgoing: StreamedResponse = exchange.outgoing;
   const sink = new ResponseSink(exchange, trailers);
   // Send headers first, so that the client knows that the stream is open before the first event.
   outgoing.flushHeaders();
-  const control = body.open(sink);
-  outgoing.on("drain", () => {
-    sink.drained();
-    control.drained();
-  });
-  outgoing.on("close", () => control.closed());
+  sink.control = body.open(sink);
+  outgoing[SINK] = sink;
+  outgoing.on("drain", onDrain);
+  outgoing.on("close", onClose);
+}
+
+const SINK = Symbol("sink");
+
+type StreamedResponse = ServerResponse & { [SINK]?: ResponseSink };
+
+// All streams share these listeners, because a stream may be open for long.
+function onDrain(this: StreamedResponse): void {
+  this[SINK]?.drained();
+}
+
+function onClose(this: StreamedResponse): void {
+  this[SINK]?.control?.closed();
 }
 
 /** The response of a stream. */
 class ResponseSink implements ByteSink {
+  /** What the stream does when the client has read, or has left. */
+  control: ByteStreamControl | undefined;
   readonly #exchange: Exchange;
   readonly #trailers: (() => HttpHeaders) | undefined;
   /** Created when the client is first behind: most streams never need it. */
@@ -308,6 +322,7 @@ class ResponseSink implements ByteSink {
 
   drained(): void {
     this.#watch?.(false);
+    this.control?.drained();
   }
 }
 

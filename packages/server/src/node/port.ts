@@ -141,7 +141,8 @@ export class Port {
     }
     this.#connections++;
     this.#addresses.add(address);
-    socket.once("close", () => {
+    // `once` would add a function of its own for as long as the connection is open.
+    socket.on("close", () => {
       this.#connections--;
       this.#addresses.remove(address);
     });

@@ -106,7 +106,7 @@ class CheckStream implements ByteStream {
 
   async #check(): Promise<void> {
     const { engine, keepAlive, toA2AError } = this.#app;
-    const idleTimer = keepAlive.start(() => this.#write(SSE_KEEP_ALIVE));
+    const idleTimer = keepAlive.start({ onIdle: () => this.#write(SSE_KEEP_ALIVE) });
     const signal = AbortSignal.any([engine.closing, this.#stopped.signal]);
     const onProbe = (progress: object): void => {
       this.#write(sseNamedFrame("probe", JSON.stringify(progress)));

@@ -78,7 +78,7 @@ export class Feed implements ByteStream {
     const counted = { taskId: FEEDS, owner };
     this.#sink = sink;
     const stopListening = engine.onTaskStatus((change) => this.#add(change));
-    const idleTimer = keepAlive.start(() => this.#write(SSE_KEEP_ALIVE));
+    const idleTimer = keepAlive.start({ onIdle: () => this.#write(SSE_KEEP_ALIVE) });
     engine.openStreams.open(counted);
     engine.closing.addEventListener("abort", this.#onClosing, { once: true });
     this.#stop = () => {
