@@ -102,7 +102,13 @@ const HUGE = [
       ]
     : []),
   ...(process.env["CONVOKE_LARGE"] === undefined
-    ? ["test/lists/large-tasks.test.ts", "test/loop-bounds/**"]
+    ? [
+        "test/acp/remote.test.ts",
+        "test/client/bridge-kill.test.ts",
+        "test/lists/large-tasks.test.ts",
+        "test/loop-bounds/large.test.ts",
+        "test/mcp-server/restarts.test.ts",
+      ]
     : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined
     ? [

@@ -20,6 +20,9 @@ export interface WorldOptions extends Partial<AgentDefinition> {
   readonly isAfterCrash?: boolean;
 }
 
+/** For tests that run without the config of the project, too. */
+const POLL = { timeout: 20_000 };
+
 /** A world in which the process can die: the log survives, and the next engine is a new one. */
 export class World {
   readonly backend: Backend;
@@ -54,17 +57,17 @@ export class World {
   /** Resolves when the log contains an event of the kind. */
   async hasEvent(taskId: string, kind: string): Promise<void> {
     await expect
-      .poll(async () => (await this.events(taskId)).map((event) => event.kind), { timeout: 20_000 })
+      .poll(async () => (await this.events(taskId)).map((event) => event.kind), POLL)
       .toContain(kind);
   }
 
   /** Resolves to the task when it has ended or waits for its caller. */
   async settled(taskId: string): Promise<Task> {
-    await expect
-      .poll(async () => isSettledState((await this.backend.tasks.get(taskId))?.state), {
-        timeout: 20_000,
-      })
-      .toBe(true);
+    const stored = async () => (await this.backend.tasks.get(taskId))?.state;
+    await expect.poll(async () => isSettledState(await stored()), POLL).toBe(true);
+    // The engine learns of a commit a moment after the backend can read it.
+    const known = async () => (await this.task(taskId)).status.state;
+    await expect.poll(async () => isSettledState(await known()), POLL).toBe(true);
     return this.task(taskId);
   }
 
