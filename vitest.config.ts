@@ -103,11 +103,16 @@ const HUGE = [
     : []),
   ...(process.env["CONVOKE_LARGE"] === undefined
     ? [
+        "test/acp/mcp-servers.test.ts",
         "test/acp/remote.test.ts",
         "test/client/bridge-kill.test.ts",
+        "test/client/resume-restart.test.ts",
+        "test/dev/**",
         "test/lists/large-tasks.test.ts",
         "test/loop-bounds/large.test.ts",
+        "test/mcp/broken-servers.test.ts",
         "test/mcp-server/restarts.test.ts",
+        "test/sub-agents-hostile/garbage.test.ts",
       ]
     : []),
   ...(process.env["CONVOKE_CLUSTER_TASKS"] === undefined

@@ -1,4 +1,4 @@
-import { writeSync } from "node:fs";
+import { once } from "node:events";
 import { openSqliteBackend } from "./index.ts";
 
 // A process that holds a data folder and, when told to, writes in a loop until it
@@ -10,7 +10,7 @@ const backend = await openSqliteBackend({
   holder: { port: 4711 },
   durability: durability === "process" ? "process" : "power",
 });
-writeSync(1, "open\n");
+process.stdout.write("open\n");
 // One task alone is committed on the event loop; of several, the writer thread commits most steps.
 const tasks = { write: ["t1", "t2", "t3"], "write-alone": ["t1"] }[mode ?? ""] ?? [];
 await Promise.all(tasks.map((taskId, index) => writeForEver(taskId, index + 1)));
@@ -27,6 +27,7 @@ async function writeForEver(taskId: string, size: number): Promise<never> {
     const committed = await backend.commit(isNew ? { ...step, create } : step);
     if (committed.kind !== "committed") throw new Error(`refused: ${committed.kind}`);
     head = committed.head;
-    writeSync(1, `${taskId} ${head}\n`);
+    // Without a sync it writes faster than the test reads.
+    if (!process.stdout.write(`${taskId} ${head}\n`)) await once(process.stdout, "drain");
   }
 }

@@ -39,6 +39,7 @@ export async function startChild(
 }
 
 async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) throw new Error(`the child process has ended (${child.exitCode})`);
   const closed = once(child, "close");
   killGroup(child);
   await closed;
