@@ -28,13 +28,20 @@ const MOST_CREDIT_MS = 8;
  */
 const STEPS_PER_CHECKPOINT = 100;
 
+/**
+ * Output that follows other output within this time is left to the writer thread: while it commits,
+ * what arrives joins the next batch, and here each chunk of a fast answer would be a commit of its own.
+ */
+const STEADY_MS = 5;
+
 /** Which batches are committed on the event loop; tests demand one way. */
 export type CommitsHere = "alone" | "always" | "never";
 
 /**
  * Commits small batches on the event loop. While few steps are written, waking the writer thread and
  * being woken by it costs more than the commit. All else is left to the writer thread: batches under
- * load, large ones, writes other than steps, everything while the disk is slow, and what failed here.
+ * load, large ones, steady output, writes other than steps, everything while the disk is slow, and what
+ * failed here.
  */
 export class LocalWriter {
   readonly #db: DatabaseSync;
@@ -45,6 +52,7 @@ export class LocalWriter {
   /** Grows with each fast commit and shrinks with each slow one, here or in the writer thread. */
   #creditMs = MOST_LOSS_MS;
   #stepsSinceCheckpoint = 0;
+  #outputAt = -Infinity;
 
   /** @param db a connection of its own, which `close` closes */
   constructor(db: DatabaseSync, settings: WriterSettings, commitsHere: CommitsHere) {
@@ -61,10 +69,15 @@ export class LocalWriter {
     return this.#creditMs > 0 && this.#load <= MOST_LOAD;
   }
 
-  /** Commits a batch and returns its answers. Returns `undefined` if the writer thread has to do it. */
-  write(writes: readonly SentWrite[]): readonly WriteAnswer[] | undefined {
+  /**
+   * Commits a batch and returns its answers. Returns `undefined` if the writer thread has to do it.
+   *
+   * @param isOutput whether the batch has nothing but output of running tasks
+   */
+  write(writes: readonly SentWrite[], isOutput: boolean): readonly WriteAnswer[] | undefined {
     this.#load += (writes.length - this.#load) * LOAD_WEIGHT;
-    if (!this.#accepts(writes)) {
+    const isSteady = isOutput && this.#followsOutput();
+    if (!this.#accepts(writes, isSteady)) {
       this.#stepsSinceCheckpoint = 0;
       return undefined;
     }
@@ -87,10 +100,17 @@ export class LocalWriter {
     this.#db.close();
   }
 
-  #accepts(writes: readonly SentWrite[]): boolean {
+  #accepts(writes: readonly SentWrite[], isSteady: boolean): boolean {
     if (!this.isReady || this.#stepsSinceCheckpoint >= STEPS_PER_CHECKPOINT) return false;
     if (!writes.every(isStep)) return false;
-    return this.#commitsHere === "always" || isSmall(writes);
+    return this.#commitsHere === "always" || (!isSteady && isSmall(writes));
+  }
+
+  #followsOutput(): boolean {
+    const now = performance.now();
+    const follows = now - this.#outputAt < STEADY_MS;
+    this.#outputAt = now;
+    return follows;
   }
 }
 

@@ -103,6 +103,26 @@ describe("group commit", () => {
     await backend.close();
   });
 
+  test("steady output is left to the writer thread, but not output now and then, or what ends it", async () => {
+    // Time stands still, so that no commit is slow.
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { backend, batches } = await openObserved({}, "alone");
+    await backend.commit(aCreation("t1"));
+    await backend.commit(aStep("t1", ["2"]));
+    vi.advanceTimersByTime(10);
+    await backend.commit(aStep("t1", ["3"]));
+    expect(batches).toEqual([]);
+
+    await backend.commit(aStep("t1", ["4"]));
+    await backend.commit(aStep("t1", ["5"]));
+    await backend.commit({ ...aStep("t1", ["6"]), state: "completed" });
+
+    expect(batches).toEqual([1, 1]);
+    expect(await backend.read("t1", 0, 9)).toHaveLength(6);
+    await backend.close();
+  });
+
   test("other writes share the batch of the steps around them; reclaiming runs alone, in its turn", async () => {
     const { backend, batches } = await openObserved();
     // A migration that drops an index leaves free pages in a new database.

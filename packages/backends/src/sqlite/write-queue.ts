@@ -199,7 +199,7 @@ export class WriteQueue {
     this.#out = pending;
     this.#sentAt = performance.now();
     if (typeof writes === "string") return this.#thread.post(writes);
-    const answers = this.#local.write(writes);
+    const answers = this.#local.write(writes, urgent === 0);
     if (answers === undefined) this.#thread.post(packBatch(writes));
     else this.#answered(answers);
   };
