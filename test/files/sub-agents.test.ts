@@ -98,6 +98,9 @@ class Relay {
   }
 }
 
+/** Late enough for an answer to be sent before its task is removed. */
+const SOON = { maxAgeMs: 1500, everyMs: 50 };
+
 interface Place {
   readonly store: BlobStore;
   /** The names of all contents. */
@@ -276,7 +279,7 @@ describe.each(STORAGES)("a sub-agent on %s", (_name, where) => {
     const { store, names } = await aFolder();
     const relay = new Relay();
     const storage = await where(address);
-    const retention = { maxAgeMs: 0, everyMs: 50 };
+    const retention = SOON;
     await relay.serve({ ...storage, files: { store }, retention });
 
     await relay.send();
@@ -291,7 +294,7 @@ describe.each(STORAGES)("a sub-agent on %s", (_name, where) => {
   test("keeps its tasks at the age that its server has for it", async () => {
     const relay = new Relay();
     const agents = { copier: { maxAgeMs: 24 * 60 * 60_000 } };
-    const retention = { maxAgeMs: 0, everyMs: 50, agents };
+    const retention = { ...SOON, agents };
     await relay.serve({ ...(await where(address)), retention });
 
     const { id } = await relay.send();
