@@ -5,6 +5,7 @@ import { defineConfig } from "vitest/config";
 import { defaultServerConditions } from "vite";
 import { NotRun } from "./test/not-run.ts";
 import { RequirementRecord } from "./test/requirements/requirement-record.ts";
+import { SecondTries } from "./test/second-tries.ts";
 
 // Workers and the programs that tests start load the same modules again and again.
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
@@ -159,7 +160,10 @@ export default defineConfig({
       },
     ],
     globalSetup: "test/harness/stop-postgres.ts",
-    reporters: ["default", new NotRun(), new RequirementRecord()],
+    reporters: ["default", new NotRun(), new RequirementRecord(), new SecondTries()],
+    // Shared machines stop for seconds. A test that needs a second try in CI is named at the end,
+    // and is a fault to be found; it does not refuse the work of others.
+    retry: process.env["CI"] === undefined ? 0 : 1,
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
     maxWorkers: 8,
     // Liveness bounds on a slow machine, not performance claims.
