@@ -58,7 +58,7 @@ function joinHeaders({ headers }: IncomingMessage): Record<string, string> {
   return { ...(headers as Record<string, string>), "set-cookie": cookies.join(", ") };
 }
 
-const nobodyWaits = (): void => undefined;
+const noWaiter = (): void => undefined;
 
 interface AnswerBodyOptions {
   readonly url: URL;
@@ -75,7 +75,7 @@ class AnswerBody implements AsyncIterableIterator<Uint8Array, void> {
   #isOver = false;
   #isWatching = false;
   #error: unknown;
-  #wake = nobodyWaits;
+  #wake = noWaiter;
 
   constructor(response: IncomingMessage, options: AnswerBodyOptions) {
     this.#response = response;
