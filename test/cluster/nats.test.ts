@@ -1,8 +1,9 @@
 import { type AgentServer, connect, defineAgent, serve } from "convoke";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { type NatsServer, needsNats } from "../harness/nats.ts";
 import { needsPostgres } from "../harness/postgres.ts";
+import { beforeAllWith } from "../needs.ts";
 
 /** A liveness bound: what does not come by NATS is found by looking. */
 const WITHIN = { timeout: 20_000, interval: 20 };
@@ -32,15 +33,15 @@ describe("servers on one database that use NATS", () => {
   const loggers = [memoryLogger(), memoryLogger()];
   let nats: NatsServer;
   let servers: readonly AgentServer[];
-  beforeAll(async () => {
+  beforeAllWith(["nats", "postgres"], async () => {
     nats = await aNats();
     await nats.start();
     const common = { port: 0, database: await database(), nats: nats.url, data: "memory" };
     servers = await Promise.all(loggers.map((logger) => serve(speaker, { ...common, logger })));
-  });
-  afterAll(async () => {
-    await Promise.all(servers.map((server) => server.close({ drainMs: 0 })));
-    await nats.kill();
+    return async () => {
+      await Promise.all(servers.map((server) => server.close({ drainMs: 0 })));
+      await nats.kill();
+    };
   });
 
   async function hintsDown(): Promise<readonly string[]> {

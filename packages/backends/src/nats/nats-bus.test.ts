@@ -1,8 +1,9 @@
 import type { Backend } from "@convoke/engine";
 import { describeHints } from "@convoke/engine/testing";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type NatsServer, needsNats } from "../../../../test/harness/nats.ts";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
+import { beforeAllWith } from "../../../../test/needs.ts";
 import { aCutConnection } from "../postgres/cut-connection.suite.ts";
 import { opensSharedStorages } from "../postgres/empty-schema.suite.ts";
 import { openPostgresBackend, opensNatsBus } from "../postgres/postgres-backend.ts";
@@ -11,11 +12,11 @@ import { NatsBus, toNatsServers } from "./nats-bus.ts";
 const address = needsPostgres();
 const aServer = needsNats();
 let server: NatsServer;
-beforeAll(async () => {
+beforeAllWith(["nats"], async () => {
   server = await aServer();
   await server.start();
+  return () => server.kill();
 });
-afterAll(() => server.kill());
 
 const EVENTUALLY = { timeout: 20_000, interval: 20 };
 
