@@ -16,6 +16,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
+import { openWithWorker, startWorker } from "../../packages/backends/src/sqlite/sqlite-backend.ts";
 import { type Server, serve } from "@convoke/server";
 import { acceptMessage, createEngine, createJsonLogger, isSettled } from "@convoke/engine";
 import { demoAgent } from "../../apps/convoke/src/host/load-agent.ts";
@@ -204,7 +205,7 @@ verifies(
            yield "I heard " + text;
            if (text !== "end it") return;
            // The thread is started for what is not committed on the event loop, such as a long text.
-           yield "!".repeat(20_000);
+           yield "!".repeat(400_000);
            while (storage === undefined || !existsSync("now")) await sleep(20);
            await storage.terminate();
          },
@@ -286,8 +287,8 @@ describe("a database with a damaged page", () => {
 });
 
 /**
- * A data folder with an unfinished task and a damaged database: every page is overwritten, except the two
- * that are read when it is opened.
+ * A data folder with an unfinished task and a damaged database: the first page of every table and index is
+ * overwritten, except of the two tables that are read when it is opened.
  */
 async function damagedFolder(cwd: string): Promise<string> {
   const data = join(cwd, "data");
@@ -301,12 +302,13 @@ async function damagedFolder(cwd: string): Promise<string> {
   await backend.close();
   const file = join(data, "tasks.db");
   const db = new DatabaseSync(file);
-  const root = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'message_keys'").get();
+  const damaged = db
+    .prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name NOT IN ('message_keys', 'store')")
+    .all()
+    .map((row) => Number(row["rootpage"]));
   db.close();
-  const kept = 4096 * (Number(root!["rootpage"]) - 1);
   const bytes = readFileSync(file);
-  bytes.fill(0xee, 4096, kept);
-  bytes.fill(0xee, kept + 4096);
+  for (const page of damaged) bytes.fill(0xee, 4096 * (page - 1), 4096 * page);
   writeFileSync(file, bytes);
   return data;
 }
@@ -333,12 +335,17 @@ async function serveLockable(
     idempotency: "always",
     logger: createJsonLogger("warn", (line) => log.push(line)),
     openBackend: () =>
-      openSqliteBackend({
-        folder,
-        // Short, so that a test need not wait the usual five seconds for each failure.
-        busyTimeoutMs: 50,
-        ...(maxBytes !== undefined && { maxBytes }),
-      }),
+      openWithWorker(
+        {
+          folder,
+          // Short, so that a test need not wait the usual five seconds for each failure.
+          busyTimeoutMs: 50,
+          ...(maxBytes !== undefined && { maxBytes }),
+        },
+        startWorker,
+        // Every commit is a transaction, so that a locked database fails it at once.
+        "thread",
+      ),
   });
   const other = new DatabaseSync(join(folder, "tasks.db"), { timeout: 10_000 });
   onTestFinished(async () => {

@@ -1,13 +1,15 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { InvalidStepError } from "@convoke/engine/backend";
+import { decodeTimes } from "./commit-times.ts";
 import { ContextWriter, MessageWriter } from "./id-writers.ts";
 import { PushWriter } from "./push-table.ts";
 import { StepWriter } from "./step-writer.ts";
 import { primaryCode, toFailure } from "./storage-error.ts";
 import { TaskCounts } from "./task-counts.ts";
 import type {
-  FromWriter,
+  BatchResult,
   OtherWrite,
+  SentStep,
   SentWrite,
   WriteAnswer,
   WriteResults,
@@ -29,7 +31,7 @@ export const OLDEST_ENDED = `${endedSql(1)} UNION ALL ${endedSql(0)} ORDER BY en
 const COUNT_ENDED = `SELECT count(*) AS tasks FROM tasks INDEXED BY tasks_ended
   WHERE ended = 1 AND compacted IN (0, 1) AND status_at < :before`;
 
-/** Dispatches the writes of a batch. Used in the writer thread, within a transaction. */
+/** Dispatches the writes of a batch. Steps need no transaction until they are flushed; all others do. */
 export class BatchWriter {
   readonly #steps: StepWriter;
   readonly #messages: MessageWriter;
@@ -55,28 +57,45 @@ export class BatchWriter {
     this.#retention = new RetentionWriter(db, { steps, ...parts });
   }
 
-  /** Clears all caches if another connection has written since the last transaction. */
+  /** What the next flush writes. */
+  get unwritten(): Pick<StepWriter, "changedTasks" | "newTasks" | "changedLength" | "hasChanged"> {
+    return this.#steps;
+  }
+
+  /** Clears all caches if another connection has written since the last call. */
   begin(): void {
     const [version] = this.#dataVersion.get() as unknown as [number];
-    if (version !== this.#version) this.reset();
+    if (version !== this.#version) this.#steps.forget();
     this.#version = version;
   }
 
-  write(write: SentWrite): WriteAnswer {
-    if (write.kind === undefined) return this.#steps.write(write);
+  /** @param at when it is committed */
+  write(write: SentWrite, at: number): WriteAnswer {
+    if (write.kind === undefined) return this.#step(write, at);
+    this.#steps.flush();
     return { kind: "answered", value: this.#other(write) };
   }
 
-  /** Executes writes that were deferred to the end of the batch. */
+  /** Writes the changes of all steps since the last flush. */
   flush(): void {
     this.#steps.flush();
     this.#counts.flush();
   }
 
-  /** Clears all caches after a transaction that was rolled back. */
+  /** Forgets all changes and caches, after a transaction that was rolled back. */
   reset(): void {
     this.#steps.reset();
     this.#counts.reset();
+  }
+
+  /** An invalid step is refused before it changes anything. */
+  #step(step: SentStep, at: number): WriteAnswer {
+    try {
+      return this.#steps.write(step, at);
+    } catch (error) {
+      if (error instanceof InvalidStepError) return { kind: "rejected", reason: error.message };
+      throw error;
+    }
   }
 
   #other(write: OtherWrite): WriteResults[keyof WriteResults] {
@@ -122,9 +141,10 @@ export function applyBatch(
   db: DatabaseSync,
   writer: BatchWriter,
   writes: readonly SentWrite[],
-): FromWriter {
+): BatchResult {
   const answers: WriteAnswer[] = [];
   const rejected = new Map<number, string>();
+  const at = Date.now();
   for (;;) {
     let index = 0;
     try {
@@ -133,7 +153,7 @@ export function applyBatch(
       for (; index < writes.length; index += 1) {
         const reason = rejected.get(index);
         answers[index] =
-          reason === undefined ? attempt(writer, writes[index]!) : { kind: "rejected", reason };
+          reason === undefined ? writer.write(writes[index]!, at) : { kind: "rejected", reason };
       }
       writer.flush();
       const ready = performance.now();
@@ -147,16 +167,6 @@ export function applyBatch(
       // The values of this write could not be stored: retry the batch without it.
       rejected.set(index, toFailure(error).message);
     }
-  }
-}
-
-/** Invalid writes are detected before anything is written, so they need no rollback. */
-function attempt(writer: BatchWriter, write: SentWrite): WriteAnswer {
-  try {
-    return writer.write(write);
-  } catch (error) {
-    if (error instanceof InvalidStepError) return { kind: "rejected", reason: error.message };
-    throw error;
   }
 }
 
@@ -191,7 +201,7 @@ interface EndedTask {
   readonly isPushed: number;
 }
 
-/** Removes tasks and compacts logs. Used in the writer thread, within a transaction. */
+/** Removes tasks and compacts logs, within a transaction. All steps must be flushed. */
 class RetentionWriter {
   readonly #parts: Parts;
   readonly #oldestEnded: StatementSync;
@@ -223,7 +233,7 @@ class RetentionWriter {
       "SELECT last FROM segments WHERE task = ? ORDER BY last DESC LIMIT 1",
     );
     this.#segments = db.prepare(
-      "SELECT first, last, body, at FROM segments WHERE task = ? ORDER BY last",
+      "SELECT first, last, body, at, times FROM segments WHERE task = ? ORDER BY last",
     );
     this.#dropSegments = db.prepare("DELETE FROM segments WHERE task = ?");
     this.#putSegment = db.prepare(
@@ -240,7 +250,6 @@ class RetentionWriter {
   prune(query: PruneQuery): readonly string[] {
     const { endedBefore, keep, limit, owner, exceptOwners = [] } = query;
     const { agentId, exceptAgents = [], endedFrom = 0 } = query;
-    this.#parts.steps.flush();
     const surplus = this.#parts.counts.endedTasks - keep;
     const removed: EndedTask[] = [];
     let rank = surplus > 0 && endedFrom > 0 ? this.#countEndedBefore(endedFrom) : 0;
@@ -265,7 +274,6 @@ class RetentionWriter {
   }
 
   remove({ taskIds, freesMessages }: RemoveQuery): readonly string[] {
-    this.#parts.steps.flush();
     return taskIds.filter((taskId) => {
       const task = this.#findEnded.get(taskId) as Omit<EndedTask, "isPushed"> | undefined;
       if (task === undefined) return false;
@@ -283,7 +291,6 @@ class RetentionWriter {
   }
 
   compact({ taskId, snapshot, keep }: CompactWrite): boolean {
-    this.#parts.steps.flush();
     const task = this.#findEnded.get(taskId) as Pick<EndedTask, "n"> | undefined;
     if (task === undefined || this.#parts.pushes.hasUndelivered(taskId)) return false;
     const segment = this.#lastSegment.get(task.n) as Pick<Segment, "last"> | undefined;
@@ -312,9 +319,10 @@ class RetentionWriter {
   #keepEvents(n: number, seqs: ReadonlySet<Seq>): void {
     const kept: (readonly [seq: Seq, line: string, at: number | null])[] = [];
     for (const row of this.#segments.iterate(n)) {
-      const { first, body, at } = row as unknown as Segment;
+      const { first, body, at, times } = row as unknown as Segment;
+      const each = decodeTimes(at, times);
       for (const [index, line] of unpackLines(body).entries()) {
-        if (seqs.has(first + index)) kept.push([first + index, line, at]);
+        if (seqs.has(first + index)) kept.push([first + index, line, each?.[index] ?? at]);
       }
     }
     this.#dropSegments.run(n);
@@ -336,4 +344,5 @@ interface Segment {
   readonly last: Seq;
   readonly body: string;
   readonly at: number | null;
+  readonly times: string | null;
 }

@@ -1,18 +1,22 @@
 import { once } from "node:events";
-import { openSqliteBackend } from "./index.ts";
+import type { CommitMode } from "./local-writer.ts";
+import { openWithWorker, startWorker } from "./sqlite-backend.ts";
 
 // A process that holds a data folder and, when told to, writes in a loop until it
 // is killed. It prints "<task> <head>" for each commit that was acknowledged.
 
-const [folder = "", mode, durability] = process.argv.slice(2);
-const backend = await openSqliteBackend({
-  folder,
-  holder: { port: 4711 },
-  durability: durability === "process" ? "process" : "power",
-});
+const [folder = "", work, durability, mode = "auto"] = process.argv.slice(2);
+const backend = await openWithWorker(
+  {
+    folder,
+    holder: { port: 4711 },
+    durability: durability === "process" ? "process" : "power",
+  },
+  startWorker,
+  mode as CommitMode,
+);
 process.stdout.write("open\n");
-// One task alone is committed on the event loop; of several, the writer thread commits most steps.
-const tasks = { write: ["t1", "t2", "t3"], "write-alone": ["t1"] }[mode ?? ""] ?? [];
+const tasks = work === "write" ? ["t1", "t2", "t3"] : [];
 await Promise.all(tasks.map((taskId, index) => writeForEver(taskId, index + 1)));
 
 async function writeForEver(taskId: string, size: number): Promise<never> {

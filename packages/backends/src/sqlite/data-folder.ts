@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { COMMIT_LOG } from "./commit-log.ts";
 import { isDamage, primaryCode } from "./storage-error.ts";
 
 /** Where a data folder has the large files of its tasks. */
@@ -84,7 +85,7 @@ function takeLock(path: string): DatabaseSync {
   }
 }
 
-const WATCHED = ["lock.db", "tasks.db"];
+const WATCHED = ["lock.db", "tasks.db", COMMIT_LOG];
 
 /**
  * Writes to a deleted or replaced file succeed but are lost, and a lock on a deleted file keeps no

@@ -22,11 +22,16 @@ export const FORGET_CONTEXTS = `
 /** The agent of tasks that have no agent id. */
 const NO_AGENT = "";
 
-/** The task that accepts a message. `n` is its row number. */
+/** The task that accepts a message. */
 interface AcceptingTask {
-  readonly n: number;
   readonly owner: string;
   readonly agentId: string | null;
+}
+
+/** Its row. */
+interface TaskRow {
+  readonly n: number;
+  readonly taskId: string;
 }
 
 /** Whose ids are looked up. */
@@ -36,13 +41,15 @@ export interface IdScope {
   readonly agentId?: string | null;
 }
 
-interface AcceptingStep {
-  readonly taskId: string;
-  readonly statusAt: number;
+/** A message id that is in use and not yet written. */
+interface ClaimedMessage extends TakenMessage {
+  readonly agentId: string | null;
 }
 
-/** The message ids in use. Used in the writer thread, within a transaction. */
+/** The message ids in use. */
 export class MessageWriter {
+  /** The ids that are not yet written, by owner and id. */
+  #claimed = new Map<string, ClaimedMessage[]>();
   /** The ids that came from another store; `undefined` if there are none, as in most stores. */
   readonly #moved: MovedMessages | undefined;
   readonly #find: StatementSync;
@@ -78,6 +85,10 @@ export class MessageWriter {
     messageId: string,
     ownAgent: string | null,
   ): TakenMessage | undefined {
+    const claimed = this.#claimed
+      .get(claimKey(owner, messageId))
+      ?.find((claim) => agentId === undefined || claim.agentId === agentId);
+    if (claimed !== undefined) return { taskId: claimed.taskId, digest: claimed.digest };
     const id = [hashId(owner, messageId), owner, messageId] as const;
     const row =
       agentId === undefined
@@ -89,12 +100,29 @@ export class MessageWriter {
     );
   }
 
-  take(task: AcceptingTask, step: AcceptingStep, { messageId, digest }: AcceptedMessage): void {
-    const { n, owner, agentId } = task;
-    const { taskId, statusAt } = step;
+  /** From now on the id is in use. It is written by `take`. */
+  claim({ owner, agentId }: AcceptingTask, taskId: string, message: AcceptedMessage): void {
+    const { messageId, digest } = message;
+    const key = claimKey(owner, messageId);
+    const claims = this.#claimed.get(key) ?? [];
+    claims.push({ taskId, digest, agentId });
+    this.#claimed.set(key, claims);
+  }
+
+  /** @param message with the time at which it was accepted */
+  take(
+    { owner, agentId }: AcceptingTask,
+    { n, taskId }: TaskRow,
+    { messageId, digest, at }: AcceptedMessage & { readonly at: number },
+  ): void {
     const hashed = hashId(owner, messageId);
     const agent = agentId ?? NO_AGENT;
-    this.#insert.run(hashed, owner, agent, messageId, taskId, digest, statusAt, n);
+    this.#insert.run(hashed, owner, agent, messageId, taskId, digest, at, n);
+  }
+
+  /** All claimed ids were written, or are not in use after all. */
+  flushed(): void {
+    if (this.#claimed.size > 0) this.#claimed = new Map();
   }
 
   /** Keeps the message ids of a removed task, which can be freed from now on. */
@@ -159,6 +187,10 @@ class MovedMessages {
   }
 }
 
+function claimKey(owner: string, messageId: string): string {
+  return `${owner}\n${messageId}`;
+}
+
 /**
  * 48 bits, which JavaScript can represent exactly. A cryptographic hash, so that
  * clients cannot choose ids that collide.
@@ -174,7 +206,7 @@ interface PrunedTask {
   readonly endedAt: number;
 }
 
-/** Contexts from which listed tasks were removed. Used in the writer thread, within a transaction. */
+/** Contexts from which listed tasks were removed. */
 export class ContextWriter {
   readonly #find: StatementSync;
   readonly #findOfAgent: StatementSync;

@@ -1,128 +1,344 @@
-import type { DatabaseSync } from "node:sqlite";
-import { BatchWriter, applyBatch } from "./batch-writer.ts";
-import type { SentStep, SentWrite, WriteAnswer, WriterSettings } from "./thread-messages.ts";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Failure } from "../storage/storage-error.ts";
+import { BatchWriter } from "./batch-writer.ts";
+import { CommitLog } from "./commit-log.ts";
+import { readLogText, toLogText } from "./logged-steps.ts";
+import { primaryCode, toFailure } from "./storage-error.ts";
+import type { SentWrite, WriteAnswer, WriterSettings } from "./thread-messages.ts";
 
-/** More steps than this, or longer ones, take longer than waking the writer thread. */
-const MOST_STEPS = 4;
-const MOST_LENGTH = 16 * 1024;
-
-/**
- * How many steps a batch may have on average. If there are more, the writer thread costs little per
- * step, and more requests would wait for the disk.
- */
-const MOST_LOAD = 2;
-
-/** How fast the average follows: by this part of the difference. */
-const LOAD_WEIGHT = 1 / 8;
-
-/** The time that a commit may take on average, for the event loop to wait for it. */
+/** The time that a sync may take on average, for the event loop to wait for it. */
 const FAST_MS = 1;
 
-/** A single slow commit counts as this long, so that it does not mean that the disk is slow. */
+/** A single slow sync counts as this long, so that it does not mean that the disk is slow. */
 const MOST_LOSS_MS = 4;
 const MOST_CREDIT_MS = 8;
 
+/** What is written to the database at once: more would keep the event loop for too long. */
+const MOST_TASKS = 128;
+const MOST_LENGTH = 256 * 1024;
+
+/** How much of a limited database is kept free for what is not written yet. */
+const SPARE_BYTES = 256 * 1024;
+
+/** How often it is tried again to write to a database that another program has locked. */
+const RETRY_MS = 10;
+
+/** How many pages of the write-ahead log are written before it is moved into the database. */
+const CHECKPOINT_PAGES = 1000;
+
 /**
- * How many steps are written here before the writer thread writes one: only its connection moves the
- * write-ahead log into the database, which a step enlarges by about eleven pages.
+ * About how many pages a flush writes: the ends of all tables and indexes, a part of a page for a new
+ * task, those of the row and its index entries for another, and the texts.
  */
-const STEPS_PER_CHECKPOINT = 100;
+const PAGES_PER_FLUSH = 12;
+const PAGES_PER_NEW_TASK = 0.25;
+const PAGES_PER_OLD_TASK = 3;
+const CHARACTERS_PER_PAGE = 3500;
 
 /**
- * Output that follows other output within this time is left to the writer thread: while it commits,
- * what arrives joins the next batch, and here each chunk of a fast answer would be a commit of its own.
+ * Where steps are committed: on the event loop, which waits for the disk if it is fast. Tests demand
+ * that it does, that it does not, or that the writer thread commits everything.
  */
-const STEADY_MS = 5;
+export type CommitMode = "auto" | "wait" | "later" | "thread";
 
-/** Which batches are committed on the event loop; tests demand one way. */
-export type CommitsHere = "alone" | "always" | "never";
+/** What became of a batch; `undefined` if the writer thread has to commit it. */
+export type Written =
+  | { readonly answers: readonly WriteAnswer[] }
+  | { readonly failure: Failure }
+  | undefined;
+
+interface Options {
+  /** A connection of its own, which `close` closes. */
+  readonly database: DatabaseSync;
+  readonly settings: WriterSettings;
+  /** The file of the commit log. */
+  readonly logFile: string;
+  readonly mode: CommitMode;
+}
 
 /**
- * Commits small batches on the event loop. While few steps are written, waking the writer thread and
- * being woken by it costs more than the commit. All else is left to the writer thread: batches under
- * load, large ones, steady output, writes other than steps, everything while the disk is slow, and what
- * failed here.
+ * Commits steps on the event loop. A commit is one record of the commit log; the database follows later,
+ * with one transaction for many of them. Until then, what they change is in the memory of the
+ * `BatchWriter`, and again in the log if the process ends.
+ *
+ * The writer thread has to commit everything else: other writes than steps, large batches, and what
+ * failed here. Before that, and before a read, the database has to be up to date: see `flush`.
  */
 export class LocalWriter {
   readonly #db: DatabaseSync;
+  readonly #settings: WriterSettings;
   readonly #writer: BatchWriter;
-  readonly #commitsHere: CommitsHere;
-  /** The average number of steps in a batch. */
-  #load = 1;
-  /** Grows with each fast commit and shrinks with each slow one, here or in the writer thread. */
+  readonly #log: CommitLog;
+  readonly #mode: CommitMode;
+  readonly #applied: StatementSync;
+  readonly #setApplied: StatementSync;
+  readonly #pageCount: StatementSync;
+  readonly #pageSize: number;
+  /** Grows with each fast sync and shrinks with each slow one, here or in the writer thread. */
   #creditMs = MOST_LOSS_MS;
-  #stepsSinceCheckpoint = 0;
-  #outputAt = -Infinity;
+  /** The number of the last record whose changes are known here. */
+  #known: number;
+  /** Why the last flush failed. */
+  #failure: Failure | undefined;
+  /** About how many pages were added to the write-ahead log. */
+  #pages = 0;
 
-  /** @param db a connection of its own, which `close` closes */
-  constructor(db: DatabaseSync, settings: WriterSettings, commitsHere: CommitsHere) {
-    // The event loop must wait neither for another program nor for a checkpoint.
-    db.exec("PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0");
-    this.#db = db;
-    this.#writer = new BatchWriter(db, settings);
-    this.#commitsHere = commitsHere;
+  /** Puts what a process that was killed left in the log into the database. */
+  constructor({ database, settings, logFile, mode }: Options) {
+    this.#db = database;
+    this.#settings = settings;
+    this.#writer = new BatchWriter(database, settings);
+    this.#mode = mode;
+    this.#applied = database.prepare("SELECT log_id AS id, applied FROM store");
+    this.#setApplied = database.prepare("UPDATE store SET applied = ?");
+    this.#pageCount = database.prepare("PRAGMA page_count");
+    this.#pageSize = Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
+    const { id, applied } = this.#applied.get() as unknown as LogPosition;
+    const isSynced = settings.durability === "power";
+    this.#log = new CommitLog({ file: logFile, id, applied, isSynced });
+    this.#known = applied;
+    if (this.#log.isLeft) this.#recover();
+    // From now on the event loop must wait neither for another program nor for a checkpoint.
+    database.exec("PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0");
   }
 
-  /** Whether the next batch may be committed here, if it is small. */
+  /** Whether batches of steps are committed here, if they are not large. */
   get isReady(): boolean {
-    if (this.#commitsHere !== "alone") return this.#commitsHere === "always";
-    return this.#creditMs > 0 && this.#load <= MOST_LOAD;
+    return this.#mode !== "thread";
+  }
+
+  /** Whether there is as much to write to the database as should be written at once. */
+  get isFull(): boolean {
+    const { changedTasks, changedLength } = this.#writer.unwritten;
+    return changedTasks >= MOST_TASKS || changedLength >= MOST_LENGTH;
+  }
+
+  /** Whether it is time to move the write-ahead log into the database. */
+  get needsCheckpoint(): boolean {
+    return this.#pages >= CHECKPOINT_PAGES;
+  }
+
+  /** The write-ahead log was moved, or is about to be. */
+  checkpointed(): void {
+    this.#pages = 0;
+  }
+
+  /** Whether the database does not have everything, or not everything about one task. */
+  isBehind(taskId?: string): boolean {
+    const { unwritten } = this.#writer;
+    return taskId === undefined ? unwritten.changedTasks > 0 : unwritten.hasChanged(taskId);
   }
 
   /**
-   * Commits a batch and returns its answers. Returns `undefined` if the writer thread has to do it.
-   *
-   * @param isOutput whether the batch has nothing but output of running tasks
+   * Commits a batch of steps, one at a time. If it throws or rejects, the steps are in the log, and it is
+   * not known what they change: the process has to end, and the next one recovers them.
    */
-  write(writes: readonly SentWrite[], isOutput: boolean): readonly WriteAnswer[] | undefined {
-    this.#load += (writes.length - this.#load) * LOAD_WEIGHT;
-    const isSteady = isOutput && this.#followsOutput();
-    if (!this.#accepts(writes, isSteady)) {
-      this.#stepsSinceCheckpoint = 0;
-      return undefined;
+  write(writes: readonly SentWrite[]): Written | Promise<Written> {
+    if (!this.isReady || !this.#hasSpace(writes)) return undefined;
+    const at = Date.now();
+    const text = toLogText(at, writes);
+    if (text === undefined) return undefined;
+    const failure = this.#makeRoom(text);
+    if (failure !== undefined) return { failure };
+    let number: number;
+    try {
+      number = this.#log.append(text);
+      if (!this.#waits) return this.#writeLater(writes, { at, number });
+      this.observeDisk(this.#log.sync());
+    } catch {
+      return this.#giveUp();
     }
-    const result = applyBatch(this.#db, this.#writer, writes);
-    // Rolled back: the writer thread waits for other programs, and reports what is wrong with the disk.
-    if (result.kind !== "answers") return undefined;
-    this.#stepsSinceCheckpoint += writes.length;
-    this.observeDisk(result.syncMs);
-    return result.answers;
+    return this.#apply(writes, { at, number });
   }
 
-  /** Takes into account how long a commit has taken, also one of the writer thread. */
+  async #writeLater(writes: readonly SentWrite[], record: LoggedRecord): Promise<Written> {
+    try {
+      this.observeDisk(await this.#log.syncLater());
+    } catch {
+      return this.#giveUp();
+    }
+    return this.#apply(writes, record);
+  }
+
+  /** Whether the event loop waits for the disk. */
+  get #waits(): boolean {
+    return this.#mode === "auto" ? this.#creditMs > 0 : this.#mode === "wait";
+  }
+
+  /** The record may be in the log. The writer thread must not commit its steps unless it is void. */
+  #giveUp(): Written {
+    const failure = this.flush();
+    return failure && { failure };
+  }
+
+  #apply(writes: readonly SentWrite[], { at, number }: LoggedRecord): Written {
+    // One transaction for all that is looked up, which saves locks.
+    this.#db.exec("BEGIN");
+    this.#writer.begin();
+    const answers = writes.map((write) => this.#writer.write(write, at));
+    this.#db.exec("COMMIT");
+    this.#known = number;
+    return { answers };
+  }
+
+  /** Takes into account how long a sync has taken, also one of the writer thread. */
   observeDisk(syncMs: number | undefined): void {
     if (syncMs === undefined) return;
     const credit = this.#creditMs + FAST_MS - Math.min(syncMs, MOST_LOSS_MS);
     this.#creditMs = Math.min(MOST_CREDIT_MS, Math.max(-MOST_CREDIT_MS, credit));
   }
 
+  /** Writes to the database what it does not have yet. Returns why that failed; nothing is lost then. */
+  flush(): Failure | undefined {
+    if (!this.isBehind() && !this.#log.isBroken) return undefined;
+    const isSynced = this.#log.isBroken || (this.#log.isLong && this.#known === this.#log.last);
+    this.#failure = this.#tryFlush(isSynced);
+    if (this.#failure?.code === "SQLITE_FULL") {
+      // The unused part of the log may be all that is missing.
+      this.#log.releaseSpace();
+      this.#failure = this.#tryFlush(isSynced);
+    }
+    return this.#failure;
+  }
+
+  /** The same, and waits for another program that has locked the database. */
+  async settle(): Promise<Failure | undefined> {
+    const deadline = performance.now() + this.#settings.busyTimeoutMs;
+    for (;;) {
+      const failure = this.flush();
+      if (failure?.code !== "SQLITE_BUSY" || performance.now() >= deadline) return failure;
+      await sleep(RETRY_MS);
+    }
+  }
+
+  /** Overwrites what is left of earlier commits in the log. The database must be up to date. */
+  erase(): void {
+    this.#sync();
+    this.#log.erase();
+  }
+
+  /** Removes the log if the database has everything. Otherwise the next process recovers it. */
   close(): void {
+    let isApplied = this.flush() === undefined;
+    try {
+      if (isApplied && !this.#log.isEmpty) this.#sync();
+    } catch {
+      isApplied = false;
+    }
     this.#db.close();
+    this.#log.close(isApplied);
   }
 
-  #accepts(writes: readonly SentWrite[], isSteady: boolean): boolean {
-    if (!this.isReady || this.#stepsSinceCheckpoint >= STEPS_PER_CHECKPOINT) return false;
-    if (!writes.every(isStep)) return false;
-    return this.#commitsHere === "always" || (!isSteady && isSmall(writes));
+  /** Makes sure that the log has space for one more record, and that no failed flush is forgotten. */
+  #makeRoom(text: string): Failure | undefined {
+    const isFull = this.#log.isFullFor(text);
+    if (!isFull && this.#failure === undefined) return undefined;
+    const failure = this.flush();
+    // A database that is locked does no harm while there is space in the log.
+    if (failure !== undefined)
+      return isFull || failure.code !== "SQLITE_BUSY" ? failure : undefined;
+    if (this.#log.isFullFor(text)) this.#sync();
+    return undefined;
   }
 
-  #followsOutput(): boolean {
-    const now = performance.now();
-    const follows = now - this.#outputAt < STEADY_MS;
-    this.#outputAt = now;
-    return follows;
+  /** Syncs the database to the disk, and begins the log again. The database must be up to date. */
+  #sync(): void {
+    this.#update(true);
+  }
+
+  /** @param isSynced also syncs the database to the disk and begins the log again */
+  #tryFlush(isSynced: boolean): Failure | undefined {
+    const pages = this.#pagesOfFlush();
+    try {
+      this.#update(isSynced);
+    } catch (error) {
+      // A locked database is noticed before anything is changed.
+      if (primaryCode(error) !== "SQLITE_BUSY") this.#reload();
+      return toFailure(error);
+    }
+    this.#pages += pages;
+    return undefined;
+  }
+
+  #pagesOfFlush(): number {
+    const { changedTasks, newTasks, changedLength } = this.#writer.unwritten;
+    const ofTasks = newTasks * PAGES_PER_NEW_TASK + (changedTasks - newTasks) * PAGES_PER_OLD_TASK;
+    return PAGES_PER_FLUSH + ofTasks + changedLength / CHARACTERS_PER_PAGE;
+  }
+
+  #update(isSynced: boolean): void {
+    // A record that is in doubt is void from now on.
+    const applied = this.#log.isBroken ? this.#log.last : this.#known;
+    this.#transaction(isSynced, () => {
+      this.#writer.flush();
+      this.#setApplied.run(applied);
+    });
+    this.#known = applied;
+    if (isSynced) this.#log.restart();
+  }
+
+  /** Without a sync, a power failure may undo the transaction, but not what is in the log. */
+  #transaction(isSynced: boolean, work: () => void): void {
+    const mustSync = isSynced && this.#settings.durability === "power";
+    this.#db.exec(`PRAGMA synchronous = ${mustSync ? "FULL" : "NORMAL"}; BEGIN IMMEDIATE`);
+    try {
+      work();
+      this.#db.exec("COMMIT");
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Reads the changes again that a failed transaction was to write. */
+  #reload(): void {
+    this.#writer.reset();
+    const { applied } = this.#applied.get() as unknown as LogPosition;
+    this.#replay(applied, this.#known);
+  }
+
+  #recover(): void {
+    this.#replay(this.#known, Infinity);
+    this.#update(true);
+  }
+
+  #replay(after: number, upTo: number): void {
+    for (const { number, text } of this.#log.recordsAfter(after)) {
+      if (number > upTo) return;
+      const { at, steps } = readLogText(text);
+      for (const step of steps) this.#writer.write(step, at);
+      this.#known = number;
+    }
+  }
+
+  /** Whether a database with a limited size has space for everything that is not written yet. */
+  #hasSpace(writes: readonly SentWrite[]): boolean {
+    const { maxBytes } = this.#settings;
+    if (maxBytes === undefined) return true;
+    const pages = Number(this.#pageCount.get()?.["page_count"]);
+    const unwritten = this.#writer.unwritten.changedLength + lengthOf(writes);
+    return pages * this.#pageSize + 2 * unwritten + SPARE_BYTES < maxBytes;
   }
 }
 
-function isStep(write: SentWrite): write is SentStep {
-  return write.kind === undefined;
+/** When a record was written, and its number. */
+interface LoggedRecord {
+  readonly at: number;
+  readonly number: number;
 }
 
-function isSmall(steps: readonly SentStep[]): boolean {
-  if (steps.length > MOST_STEPS) return false;
-  return steps.reduce((length, step) => length + lengthOf(step), 0) <= MOST_LENGTH;
+interface LogPosition {
+  readonly id: string;
+  readonly applied: number;
 }
 
-function lengthOf({ body, snapshot, push }: SentStep): number {
-  return body.length + (snapshot?.json.length ?? 0) + (push?.config.length ?? 0);
+function lengthOf(writes: readonly SentWrite[]): number {
+  return writes.reduce(
+    (length, write) =>
+      write.kind === undefined
+        ? length + write.body.length + (write.snapshot?.json.length ?? 0)
+        : length,
+    0,
+  );
 }

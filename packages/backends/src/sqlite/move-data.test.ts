@@ -9,6 +9,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DataFolderBusyError } from "./data-folder.ts";
+import type { CommitMode } from "./local-writer.ts";
 import { moveDataFolder } from "./move-data.ts";
 import { openSqliteBackend } from "./sqlite-backend.ts";
 import { startChild } from "./start-child.suite.ts";
@@ -16,10 +17,10 @@ import { temporaryFolder } from "./temporary-folder.suite.ts";
 
 const isGreeter = (agent: string): boolean => agent === "greeter";
 
-/** A folder as earlier versions left it, whose writer was killed: with a write-ahead log. */
-async function anEarlierFolder(): Promise<string> {
+/** A folder whose writer was killed: as earlier versions left it, with a write-ahead log of SQLite. */
+async function anEarlierFolder(mode: CommitMode = "thread"): Promise<string> {
   const from = temporaryFolder();
-  const child = await startChild(from, ["write"]);
+  const child = await startChild(from, ["write", "power", mode]);
   await expect.poll(() => child.lines().length).toBeGreaterThan(3);
   await child.kill();
   writeFileSync(join(from, "agent-id"), "an id");
@@ -42,8 +43,11 @@ async function expectWhole(to: string): Promise<void> {
   await backend.close();
 }
 
-test("the data of an earlier version is moved below its folder, next to that of other agents", async () => {
-  const from = await anEarlierFolder();
+test.each([
+  ["of an earlier version", "thread"],
+  ["that is in the commit log", "wait"],
+] as const)("data %s is moved below its folder, next to that of other agents", async (_, mode) => {
+  const from = await anEarlierFolder(mode);
   const to = join(from, "greeter");
 
   expect(moveDataFolder({ from, to, isOwner: isGreeter })).toBe(true);
@@ -76,7 +80,7 @@ test("the data of another agent is not moved", async () => {
 
 test("data that a running server uses is not moved, and only its own agent is rejected", async () => {
   const from = temporaryFolder();
-  const child = await startChild(from, ["write"]);
+  const child = await startChild(from, ["write", "power", "thread"]);
   await expect.poll(() => child.lines().length).toBeGreaterThan(3);
   const move = (agent: string): boolean =>
     moveDataFolder({ from, to: join(from, agent), isOwner: (name) => name === agent });

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { COMMIT_LOG } from "./commit-log.ts";
 import {
   DataFolderBusyError,
   DataFolderError,
   type HeldFolder,
   holdFolder,
 } from "./data-folder.ts";
+import { applyCommitLog } from "./sqlite-backend.ts";
 
 const DATABASE = "tasks.db";
 
@@ -46,6 +48,7 @@ export function moveDataFolder({ from, to, isOwner }: MoveOptions): boolean {
   }
   try {
     if (!existsSync(file)) return false;
+    if (existsSync(join(source, COMMIT_LOG))) applyCommitLog(source);
     const agent = lastAgent(source, false);
     if (agent !== undefined && !isOwner(agent)) return false;
     moveEntries(source, to);

@@ -38,7 +38,11 @@ import type { DatabaseSync } from "node:sqlite";
  * - `message_keys` has the ids of messages that came from another store, as the hashes that all stores
  *   can compute. Only a move or a restore adds to it.
  * - `erasures` has what is to be erased, until that is done.
- * - `segments.at` is when the transaction was written, and null in segments of versions without it.
+ * - `segments.at` is when the first events were committed, and null in segments of versions without it.
+ *   `times` says how long after it the others were, see `encodeTimes`; null if at the same time.
+ * - `store` has one row: the id of the commit log, the number of the last record that is in the
+ *   database, which is written by the same transaction as the content of these records, and how many
+ *   tasks have ended.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -183,6 +187,12 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   CREATE TABLE erasures (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+  `,
+  `
+  ALTER TABLE segments ADD COLUMN times TEXT;
+  CREATE TABLE store (log_id TEXT NOT NULL, applied INTEGER NOT NULL, ended INTEGER NOT NULL);
+  INSERT INTO store (log_id, applied, ended)
+    VALUES (lower(hex(randomblob(8))), 0, (SELECT count(*) FROM tasks WHERE ended = 1));
   `,
 ];
 

@@ -111,6 +111,8 @@ async function fill(backend: Backend, count: number): Promise<void> {
       listed: true,
       events: [aLongEvent()],
     });
+  // What is read is in the database.
+  await backend.tasks.newest({ limit: 1 });
 }
 
 function aLongEvent(): string {

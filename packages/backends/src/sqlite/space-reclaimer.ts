@@ -41,6 +41,17 @@ export class SpaceReclaimer {
     });
   }
 
+  /**
+   * Moves the write-ahead log into the database, as far as readers allow. A failure does no harm: it
+   * is tried again when more was written.
+   */
+  checkpoint(): FromWriter {
+    try {
+      this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch {}
+    return { kind: "checkpointed" };
+  }
+
   #returnPages(): boolean {
     const before = freePages(this.#db);
     if (before > 0) this.#db.exec(`PRAGMA incremental_vacuum(${PAGES})`);

@@ -10,9 +10,9 @@ if (process.env["CONVOKE_CRASH_ROWS"] === "all") {
   describeBackend("the SQLite backend that survives the process only", () =>
     openSqliteBackend({ folder: temporaryFolder(), durability: "process" }),
   );
-  describe.each(["always", "never"] as const)("commits on the event loop: %s", (commitsHere) => {
+  describe.each(["wait", "later", "thread"] as const)("commits: %s", (mode) => {
     describeBackend("the SQLite backend", () =>
-      openWithWorker({ folder: temporaryFolder() }, startWorker, commitsHere),
+      openWithWorker({ folder: temporaryFolder() }, startWorker, mode),
     );
   });
 }

@@ -33,10 +33,11 @@ import {
   type HolderFacts,
   holdFolder,
 } from "./data-folder.ts";
+import { COMMIT_LOG } from "./commit-log.ts";
 import { refuseMarked } from "./marked-folder.ts";
-import { SqliteReader, type Statements } from "./sqlite-reader.ts";
+import { type Settle, SqliteReader, type Statements } from "./sqlite-reader.ts";
 import type { FromWriter, ToWriter, WriterSettings } from "./thread-messages.ts";
-import { type CommitsHere, LocalWriter } from "./local-writer.ts";
+import { type CommitMode, LocalWriter } from "./local-writer.ts";
 import { openTaskDatabase } from "./task-database.ts";
 import { WriteQueue } from "./write-queue.ts";
 import type { StorageWorker } from "./writer-thread.ts";
@@ -98,21 +99,23 @@ export function openSqliteBackend(options: SqliteBackendOptions): Promise<Backen
 export async function openWithWorker(
   options: SqliteBackendOptions,
   start: (settings: WriterSettings) => StorageWorker | Promise<StorageWorker>,
-  commitsHere: CommitsHere = "alone",
+  mode: CommitMode = "auto",
 ): Promise<Backend> {
-  const { durability = "power", busyTimeoutMs = 5_000, maxBytes, onFatal, metrics } = options;
+  const { onFatal, metrics } = options;
   const folder = holdFolder(options.folder, options.holder);
   let database: DatabaseSync | undefined;
   try {
     refuseMarked(folder.path);
-    const file = join(folder.path, "tasks.db");
-    const settings = { file, durability, busyTimeoutMs, maxBytes, ...stateRules() };
+    const settings = settingsFor(folder.path, options);
+    const { file, busyTimeoutMs } = settings;
     database = openTaskDatabase(settings);
-    const local = new LocalWriter(database, settings, commitsHere);
+    const logFile = join(folder.path, COMMIT_LOG);
+    const local = new LocalWriter({ database, settings, logFile, mode });
     const damaged = (cause: unknown): Error => DataFolderError.damaged(folder.path, cause);
-    const reader = new SqliteReader(file, busyTimeoutMs, damaged);
+    const openReader = (settle: Settle): SqliteReader =>
+      new SqliteReader({ file, busyTimeoutMs, damaged, settle });
     const startThread = (): StorageWorker | Promise<StorageWorker> => start(settings);
-    return new SqliteBackend({ folder, local, startThread, reader, damaged, onFatal, metrics });
+    return new SqliteBackend({ folder, local, startThread, openReader, damaged, onFatal, metrics });
   } catch (error) {
     database?.close();
     folder.release();
@@ -120,11 +123,27 @@ export async function openWithWorker(
   }
 }
 
+/**
+ * Puts commits that a killed server has left in its log into the database, and upgrades that. For
+ * programs that read the database by themselves; they have to hold the folder.
+ */
+export function applyCommitLog(folder: string): void {
+  const settings = settingsFor(folder);
+  const database = openTaskDatabase(settings);
+  const logFile = join(folder, COMMIT_LOG);
+  try {
+    new LocalWriter({ database, settings, logFile, mode: "thread" }).close();
+  } catch (error) {
+    if (database.isOpen) database.close();
+    throw DataFolderError.unusable(folder, error);
+  }
+}
+
 interface Parts {
   readonly folder: HeldFolder;
   readonly local: LocalWriter;
   readonly startThread: () => StorageWorker | Promise<StorageWorker>;
-  readonly reader: SqliteReader;
+  readonly openReader: (settle: Settle) => SqliteReader;
   readonly damaged: (cause: unknown) => Error;
   readonly onFatal: ((error: Error) => void) | undefined;
   readonly metrics: Metrics | undefined;
@@ -146,11 +165,9 @@ class SqliteBackend implements Backend {
   readonly #check: NodeJS.Timeout;
   #closed: Promise<void> | undefined;
 
-  constructor({ folder, local, startThread, reader, damaged, onFatal, metrics }: Parts) {
+  constructor({ folder, local, startThread, openReader, damaged, onFatal, metrics }: Parts) {
     this.#folder = folder;
     this.isAfterCrash = folder.wasLeft;
-    this.#reader = reader;
-    this.tasks = reader.tasks;
     this.#writer = new WriteQueue({
       local,
       start: startThread,
@@ -162,6 +179,8 @@ class SqliteBackend implements Backend {
       metrics,
       onCommitted: (taskId, head) => this.#watchers.wake(taskId, head),
     });
+    const reader = (this.#reader = openReader((taskId) => this.#writer.settle(taskId)));
+    this.tasks = reader.tasks;
     folder.lost();
     this.#check = setInterval(() => {
       const lost = folder.lost();
@@ -254,9 +273,17 @@ async function startInThisThread(settings: WriterSettings): Promise<StorageWorke
   });
 }
 
-/** The state machine as data, which can be sent to the writer thread. */
-function stateRules(): Pick<WriterSettings, "terminal" | "followers"> {
+function settingsFor(
+  folder: string,
+  options: Pick<SqliteBackendOptions, "durability" | "busyTimeoutMs" | "maxBytes"> = {},
+): WriterSettings {
+  const { durability = "power", busyTimeoutMs = 5_000, maxBytes } = options;
   return {
+    file: join(folder, "tasks.db"),
+    durability,
+    busyTimeoutMs,
+    maxBytes,
+    // The state machine as data, which can be sent to the writer thread.
     terminal: new Set(TASK_STATES.filter(isTerminal)),
     followers: new Map(
       TASK_STATES.map((from) => [from, new Set(TASK_STATES.filter((to) => mayFollow(from, to)))]),
@@ -279,15 +306,18 @@ class SqlitePushStore implements PushStore {
   }
 
   async get(taskId: string, id: string): Promise<PushRecord | undefined> {
+    await this.#statements.settle(taskId);
     const row = this.#statements.row(GET_PUSH, taskId, id) as PushRow | undefined;
     return row && toPush(row);
   }
 
   async ofTask(taskId: string): Promise<readonly PushRecord[]> {
+    await this.#statements.settle(taskId);
     return toPushes(this.#statements.rows(PUSHES_OF_TASK, taskId));
   }
 
   async list(query: PushQuery): Promise<readonly PushRecord[]> {
+    await this.#statements.settle();
     return toPushes(this.#statements.rows(pushesSql(query), pushValues(query)));
   }
 
@@ -343,6 +373,7 @@ class SqliteRetentionStore implements RetentionStore {
   }
 
   async compactable(endedBefore: number, limit: number): Promise<readonly TaskRecord[]> {
+    await this.#statements.settle();
     return toRecords(this.#statements.rows(COMPACTABLE, endedBefore, limit));
   }
 

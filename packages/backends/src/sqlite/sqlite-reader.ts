@@ -12,6 +12,7 @@ import type {
   TaskRecordPage,
   WakePosition,
 } from "@convoke/engine";
+import { decodeTimes } from "./commit-times.ts";
 import { unpackLines } from "../storage/front-coding.ts";
 import { isDamage, primaryCode } from "./storage-error.ts";
 import {
@@ -40,6 +41,18 @@ import {
 const FEW_ROWS = 16;
 
 /**
+ * Makes the database up to date before it is read, in full or about one task; `undefined` if it is.
+ */
+export type Settle = (taskId?: string) => Promise<void> | undefined;
+
+interface ReaderOptions {
+  readonly file: string;
+  readonly busyTimeoutMs: number;
+  readonly damaged: Damaged;
+  readonly settle: Settle;
+}
+
+/**
  * Reads on a separate connection of the main thread. A read ends when its call
  * returns, and no transaction stays open, so the writer can always move the
  * write-ahead log into the database.
@@ -52,17 +65,19 @@ export class SqliteReader {
   readonly tasks: SqliteTaskIndex;
 
   readonly #damaged: Damaged;
+  readonly #settle: Settle;
 
-  constructor(file: string, busyTimeoutMs: number, damaged: Damaged) {
+  constructor({ file, busyTimeoutMs, damaged, settle }: ReaderOptions) {
     this.#db = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
     this.#damaged = damaged;
-    const segments = `SELECT first, body, at FROM segments
+    this.#settle = settle;
+    const segments = `SELECT first, body, at, times FROM segments
       WHERE task = (SELECT n FROM tasks WHERE task_id = ?) AND last > ? ORDER BY last`;
     this.#segments = this.#db.prepare(segments);
     this.#segments.setReturnArrays(true);
     this.#firstSegments = this.#db.prepare(`${segments} LIMIT ${FEW_ROWS}`);
     this.#firstSegments.setReturnArrays(true);
-    this.statements = new Statements(this.#db, damaged);
+    this.statements = new Statements(this.#db, { damaged, settle });
     this.tasks = new SqliteTaskIndex(this.statements);
   }
 
@@ -72,6 +87,8 @@ export class SqliteReader {
     limit: number,
     maxLength = Infinity,
   ): Promise<readonly StoredEvent[]> {
+    const settling = this.#settle(taskId);
+    if (settling !== undefined) await settling;
     if (!this.#db.isOpen) throw new Error("the backend is closed");
     return explained(() => this.#read(taskId, after, limit, maxLength), this.#damaged);
   }
@@ -86,12 +103,13 @@ export class SqliteReader {
     const isWhole = few !== undefined && few.length < FEW_ROWS;
     // Leaving the loop resets the statement, so rows beyond the page are not read.
     for (const row of isWhole ? few : this.#segments.iterate(taskId, after)) {
-      const [first, body, at] = row as unknown as Segment;
+      const [first, body, at, times] = row as unknown as Segment;
       const lines = unpackLines(body);
+      const each = decodeTimes(at, times);
       for (let index = Math.max(0, after + 1 - first); index < lines.length; index += 1) {
         const json = lines[index]!;
         const seq = first + index;
-        page.push(at === null ? { seq, json } : { seq, json, at });
+        page.push(at === null ? { seq, json } : { seq, json, at: each?.[index] ?? at });
         length += json.length;
         if (page.length === limit || length >= maxLength) return page;
       }
@@ -104,7 +122,7 @@ export class SqliteReader {
   }
 }
 
-type Segment = readonly [first: Seq, body: string, at: number | null];
+type Segment = readonly [first: Seq, body: string, at: number | null, times: string | null];
 
 /** The error for a database that cannot be read. */
 type Damaged = (cause: unknown) => Error;
@@ -127,15 +145,18 @@ class SqliteTaskIndex implements TaskIndex {
   }
 
   async get(taskId: string): Promise<StoredTask | undefined> {
+    await this.#statements.settle(taskId);
     const row = this.#statements.row(GET, taskId) as StoredTaskRow | undefined;
     return row && toStoredTask(row);
   }
 
   async record(taskId: string): Promise<TaskRecord | undefined> {
+    await this.#statements.settle(taskId);
     return toRecords(this.#statements.rows(RECORD_BY_ID, taskId))[0];
   }
 
   async list(query: TaskQuery): Promise<TaskRecordPage> {
+    await this.#statements.settle();
     const filter = filterValues(query);
     const { after, limit } = query;
     const { until: _, ...counted } = filter;
@@ -150,15 +171,18 @@ class SqliteTaskIndex implements TaskIndex {
   }
 
   async ofContext(query: ContextQuery): Promise<readonly TaskRecord[]> {
+    await this.#statements.settle();
     const { before, ...values } = query;
     return toRecords(this.#statements.rows(contextSql(query), { ...values, ...before }));
   }
 
   async changedSince(query: ChangedQuery): Promise<readonly TaskRecord[]> {
+    await this.#statements.settle();
     return toRecords(this.#statements.rows(changedSql(query), { ...query }));
   }
 
   async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
+    await this.#statements.settle();
     return toRecords(this.#statements.rows(UNFINISHED, after, limit));
   }
 
@@ -167,11 +191,13 @@ class SqliteTaskIndex implements TaskIndex {
     isUnfinished = false,
     limit,
   }: NewestQuery): Promise<readonly TaskRecord[]> {
+    await this.#statements.settle();
     const sql = isUnfinished ? NEWEST_UNFINISHED : NEWEST;
     return toRecords(this.#statements.rows(sql, before, limit));
   }
 
   async waking(limit: number, after?: WakePosition): Promise<readonly TaskRecord[]> {
+    await this.#statements.settle();
     const rows =
       after === undefined
         ? this.#statements.rows(WAKING, limit)
@@ -187,12 +213,19 @@ type Values = readonly (SQLInputValue | Readonly<Record<string, SQLInputValue>>)
 export class Statements {
   readonly #db: DatabaseSync;
   readonly #damaged: Damaged;
+  readonly #settle: Settle;
   /** By SQL text. There are few, and preparing a statement costs more than running it. */
   readonly #prepared = new Map<string, StatementSync>();
 
-  constructor(db: DatabaseSync, damaged: Damaged) {
+  constructor(db: DatabaseSync, { damaged, settle }: Pick<ReaderOptions, "damaged" | "settle">) {
     this.#db = db;
     this.#damaged = damaged;
+    this.#settle = settle;
+  }
+
+  /** Call it before a read. The database then has all commits that are resolved, or those of one task. */
+  settle(taskId?: string): Promise<void> | undefined {
+    return this.#settle(taskId);
   }
 
   /** The first row, if there is one. */

@@ -70,7 +70,7 @@ function openWriter() {
   });
   return {
     write: (step: SentStep): void => {
-      expect(writer.write(step)).toEqual(expect.any(Number));
+      expect(writer.write(step, 1)).toEqual(expect.any(Number));
       writer.flush();
     },
     touched: () => db.prepare("SELECT * FROM touched ORDER BY rowid").all(),

@@ -1,8 +1,15 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Seq } from "@convoke/engine";
-import { type StateRules, checkCommit, notOneLine, wakeAtAfter } from "@convoke/engine/backend";
-import { unpackLines } from "../storage/front-coding.ts";
+import type { AcceptedMessage, NewPush, NewTask, Seq, StoredSnapshot } from "@convoke/engine";
+import {
+  InvalidStepError,
+  type StateRules,
+  checkCommit,
+  notOneLine,
+  wakeAtAfter,
+} from "@convoke/engine/backend";
+import { hasLines, unpackLines } from "../storage/front-coding.ts";
 import { TaskCache } from "../storage/task-cache.ts";
+import { type CommitTimes, encodeTimes } from "./commit-times.ts";
 import type { ContextWriter, IdScope, MessageWriter } from "./id-writers.ts";
 import type { PushWriter } from "./push-table.ts";
 import type { TaskCounts } from "./task-counts.ts";
@@ -16,16 +23,26 @@ interface Parts extends Pick<WriterSettings, "terminal" | "followers"> {
   readonly counts: TaskCounts;
 }
 
-/** Checks and writes steps. Used in the writer thread, within a transaction. */
+/**
+ * Checks steps, and keeps what they change until `flush` writes it: one row per task and one for its
+ * events, however many steps there were. Only `flush` needs a transaction.
+ */
 export class StepWriter {
   readonly #cache = new TaskCache<CachedTask>();
-  #appended: CachedTask[] = [];
+  /** The tasks that have changed since the last flush. */
+  #changed = new Map<string, CachedTask>();
+  /** How many characters these changes have. */
+  #length = 0;
+  #newTasks = 0;
+  /** No task has a greater id; `undefined` if that is not known. Applies to ids of ASCII characters. */
+  #greatestId: string | undefined;
   readonly #rules: StateRules;
   readonly #messages: MessageWriter;
   readonly #contexts: ContextWriter;
   readonly #pushes: PushWriter;
   readonly #counts: TaskCounts;
   readonly #findTask: StatementSync;
+  readonly #findGreatestId: StatementSync;
   readonly #findSegments: StatementSync;
   readonly #insertTask: StatementSync;
   readonly #insertSegment: StatementSync;
@@ -47,10 +64,11 @@ export class StepWriter {
       mayFollow: (from, to) => followers.get(from)?.has(to) ?? false,
     };
     this.#findTask = db.prepare(`
-      SELECT n, owner, agent_id AS agentId, epoch, state, status_at AS statusAt, listed, wake_at AS wakeAt,
-        ifnull((SELECT max(last) FROM segments WHERE task = n), 0) AS head,
+      SELECT n, owner, context AS contextId, agent_id AS agentId, epoch, state, status_at AS statusAt, listed,
+        wake_at AS wakeAt, ifnull((SELECT max(last) FROM segments WHERE task = n), 0) AS head,
         ifnull((SELECT seq FROM snapshots WHERE task = n), 0) AS snapshotSeq
       FROM tasks WHERE task_id = ?`);
+    this.#findGreatestId = db.prepare("SELECT max(task_id) AS id FROM tasks");
     this.#findSegments = db.prepare(
       "SELECT first, body FROM segments WHERE task = ? AND last > ? ORDER BY last",
     );
@@ -58,7 +76,7 @@ export class StepWriter {
       INSERT INTO tasks (task_id, owner, context, agent, agent_id, epoch, state, status_at, created_at, listed, ended, wake_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#insertSegment = db.prepare(
-      "INSERT INTO segments (task, first, last, body, at) VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO segments (task, first, last, body, at, times) VALUES (?, ?, ?, ?, ?, ?)",
     );
     this.#putSnapshot = db.prepare(
       "INSERT OR REPLACE INTO snapshots (task, seq, json) VALUES (?, ?, ?)",
@@ -71,12 +89,32 @@ export class StepWriter {
     this.#setWake = db.prepare("UPDATE tasks SET wake_at = ? WHERE n = ?");
   }
 
+  /** How many tasks have changed since the last flush. */
+  get changedTasks(): number {
+    return this.#changed.size;
+  }
+
+  /** How many of them have no row yet. */
+  get newTasks(): number {
+    return this.#newTasks;
+  }
+
+  /** How many characters these changes have. */
+  get changedLength(): number {
+    return this.#length;
+  }
+
+  hasChanged(taskId: string): boolean {
+    return this.#changed.has(taskId);
+  }
+
   /**
-   * All checks come before the first write, so a refused step writes nothing. The
-   * events are written by `flush`.
+   * All checks come before the first change, so a refused step changes nothing.
+   *
+   * @param at when the step is committed
    */
-  write(step: SentStep): StepAnswer {
-    if (!hasLines(step.body, step.count)) throw notOneLine(step.taskId);
+  write(step: SentStep, at: number): StepAnswer {
+    checkValues(step);
     const stored = this.#find(step.taskId);
     const scope = scopeOf(step, stored);
     const { message, create, count } = step;
@@ -85,31 +123,34 @@ export class StepWriter {
     const isForgotten =
       create?.unlessForgotten === true &&
       scope !== undefined &&
-      this.#contexts.isForgotten(scope, create.contextId);
+      this.#isForgotten(scope, create.contextId);
     const hasEvents = (after: Seq): boolean => this.#hasEvents(stored!, after, step);
     const result = checkCommit({ step, count, stored, taken, isForgotten, hasEvents }, this.#rules);
     if (result !== undefined) return result.kind === "committed" ? result.head : result;
 
     const task = stored === undefined ? this.#create(step) : this.#update(stored, step);
-    if (step.message !== undefined) this.#messages.take(task, step, step.message);
-    if (step.count > 0) this.#append(task, step);
+    const changes = this.#changesOf(step.taskId, task);
+    if (message !== undefined) {
+      this.#messages.claim(task, step.taskId, message);
+      (changes.messages ??= []).push({ ...message, at: step.statusAt });
+    }
+    if (count > 0) this.#append(task, changes, step, at);
     if (step.snapshot !== undefined && step.snapshot.seq > task.snapshotSeq) {
-      this.#putSnapshot.run(task.n, step.snapshot.seq, step.snapshot.json);
+      changes.snapshot = step.snapshot;
+      this.#length += step.snapshot.json.length;
       task.snapshotSeq = step.snapshot.seq;
     }
-    if (step.push !== undefined) this.#pushes.put(step.taskId, step.push);
+    if (step.push !== undefined) (changes.pushes ??= []).push(step.push);
     return task.head;
   }
 
-  /** Writes the events of all steps since the last flush: one row per task, however many steps there were. */
+  /** Writes what has changed since the last flush, within a transaction. */
   flush(): void {
-    const at = Date.now();
-    for (const task of this.#appended) {
-      this.#insertSegment.run(task.n, task.written + 1, task.head, task.unwritten!, at);
-      task.written = task.head;
-      task.unwritten = undefined;
+    for (const [taskId, task] of this.#changed) {
+      this.#flush(taskId, task, task.changes!);
+      task.changes = undefined;
     }
-    this.#appended = [];
+    this.#clearChanges();
   }
 
   /** Removes a task from the cache, because it was removed or changed by other means. */
@@ -117,47 +158,63 @@ export class StepWriter {
     this.#cache.drop(taskId);
   }
 
-  /** Clears the cache after a transaction that was rolled back. */
-  reset(): void {
+  /** Forgets everything that can be read from the database, because another connection has written. */
+  forget(): void {
     this.#cache.clear();
-    this.#appended = [];
+    this.#greatestId = undefined;
   }
 
-  #append(task: CachedTask, { count, body }: SentStep): void {
-    if (task.unwritten === undefined) this.#appended.push(task);
-    task.unwritten = task.unwritten === undefined ? body : `${task.unwritten}\n${body}`;
+  /** Forgets all changes, after a transaction that was rolled back. */
+  reset(): void {
+    this.forget();
+    this.#clearChanges();
+  }
+
+  #clearChanges(): void {
+    this.#changed = new Map();
+    this.#length = 0;
+    this.#newTasks = 0;
+    this.#messages.flushed();
+  }
+
+  #changesOf(taskId: string, task: CachedTask): Changes {
+    if (task.changes !== undefined) return task.changes;
+    this.#changed.set(taskId, task);
+    return (task.changes = {});
+  }
+
+  #append(task: CachedTask, changes: Changes, { count, body }: SentStep, at: number): void {
     task.head += count;
-  }
-
-  /** Whether the log has exactly the events of the step after a sequence. */
-  #hasEvents({ n }: CachedTask, after: Seq, { body, count }: SentStep): boolean {
-    this.flush();
-    const lines: string[] = [];
-    for (const row of this.#findSegments.iterate(n, after)) {
-      const { first, body: stored } = row as unknown as SegmentRow;
-      // A gap: compaction has removed events.
-      if (first > after + lines.length + 1) return false;
-      lines.push(...unpackLines(stored).slice(Math.max(0, after + 1 - first)));
-      if (lines.length >= count) break;
+    this.#length += body.length;
+    const { events } = changes;
+    if (events === undefined) {
+      changes.events = { first: task.head - count + 1, body, at, times: undefined };
+      return;
     }
-    return unpackLines(body).every((line, index) => lines[index] === line);
+    events.body += `\n${body}`;
+    // Most steps of a task are committed at different times.
+    events.times ??= [[task.head - count + 1 - events.first, events.at]];
+    events.times.push([count, at]);
   }
 
-  #find(taskId: string): CachedTask | undefined {
-    const known = this.#cache.get(taskId);
-    if (known !== undefined) return known;
-    const row = this.#findTask.get(taskId) as TaskRow | undefined;
-    if (row === undefined) return undefined;
-    return this.#cache.keep(taskId, { ...row, listed: row.listed === 1, written: row.head });
+  /** Writes only what has changed: a plain append does not touch `tasks`. */
+  #flush(taskId: string, task: CachedTask, changes: Changes): void {
+    const { events, snapshot, messages, pushes } = changes;
+    const n = (task.n ??= this.#insert(taskId, task, changes.create!));
+    if (task.stored !== undefined) this.#rewrite(n, task, task.stored);
+    if (changes.create !== undefined || !isStored(task)) task.stored = columnsOf(task);
+    for (const message of messages ?? []) this.#messages.take(task, { n, taskId }, message);
+    if (events !== undefined) {
+      const { first, body, at, times } = events;
+      this.#insertSegment.run(n, first, task.head, body, at, encodeTimes(at, times));
+    }
+    if (snapshot !== undefined) this.#putSnapshot.run(n, snapshot.seq, snapshot.json);
+    for (const push of pushes ?? []) this.#pushes.put(taskId, push);
   }
 
-  #create(step: SentStep): CachedTask {
-    const { taskId, create, epoch, state, statusAt, listed } = step;
-    const { owner, contextId, agent, agentId = null, createdAt } = create!;
-    const flags = [Number(listed), Number(this.#rules.isTerminal(state))];
-    const wakeAt = wakeAtAfter(step, null, this.#rules);
-    if (listed) this.#counts.listed({ owner, agentId }, state, 1);
-    if (this.#rules.isTerminal(state)) this.#counts.ended(1);
+  #insert(taskId: string, task: CachedTask, { agent, createdAt }: NewTask): number {
+    const { owner, contextId, agentId, epoch, state, statusAt, listed, wakeAt } = task;
+    const hasEnded = this.#rules.isTerminal(state);
     const { lastInsertRowid } = this.#insertTask.run(
       taskId,
       owner,
@@ -168,35 +225,98 @@ export class StepWriter {
       state,
       statusAt,
       createdAt,
-      ...flags,
+      Number(listed),
+      Number(hasEnded),
       wakeAt,
     );
-    return this.#cache.keep(taskId, {
-      n: Number(lastInsertRowid),
+    return Number(lastInsertRowid);
+  }
+
+  #rewrite(n: number, task: CachedTask, stored: Columns): void {
+    const { epoch, state, statusAt, listed, wakeAt } = task;
+    if (epoch !== stored.epoch) this.#setEpoch.run(epoch, n);
+    if (state !== stored.state || statusAt !== stored.statusAt) {
+      (this.#rules.isTerminal(state) ? this.#setEnd : this.#setStatus).run(state, statusAt, n);
+    }
+    if (listed !== stored.listed) this.#setListed.run(Number(listed), n);
+    if (wakeAt !== stored.wakeAt) this.#setWake.run(wakeAt, n);
+  }
+
+  /** Whether the log has exactly the events of the step after a sequence. */
+  #hasEvents(task: CachedTask, after: Seq, { body, count }: SentStep): boolean {
+    const lines: string[] = [];
+    for (const { first, body: stored } of this.#segmentsAfter(task, after)) {
+      // A gap: compaction has removed events.
+      if (first > after + lines.length + 1) return false;
+      lines.push(...unpackLines(stored).slice(Math.max(0, after + 1 - first)));
+      if (lines.length >= count) break;
+    }
+    return unpackLines(body).every((line, index) => lines[index] === line);
+  }
+
+  *#segmentsAfter({ n, changes }: CachedTask, after: Seq): Generator<SegmentRow> {
+    if (n !== undefined) {
+      yield* this.#findSegments.iterate(n, after) as unknown as Iterable<SegmentRow>;
+    }
+    if (changes?.events !== undefined) yield changes.events;
+  }
+
+  /** A context is not forgotten if one of its tasks is about to be written. */
+  #isForgotten(scope: IdScope, contextId: string): boolean {
+    if (!this.#contexts.isForgotten(scope, contextId)) return false;
+    for (const { listed, owner, agentId, ...task } of this.#changed.values()) {
+      const isMeant = scope.agentId === undefined || scope.agentId === agentId;
+      if (listed && isMeant && owner === scope.owner && task.contextId === contextId) return false;
+    }
+    return true;
+  }
+
+  #find(taskId: string): CachedTask | undefined {
+    const known = this.#changed.get(taskId) ?? this.#cache.get(taskId);
+    if (known !== undefined || this.#isNew(taskId)) return known;
+    const row = this.#findTask.get(taskId) as TaskRow | undefined;
+    if (row === undefined) return undefined;
+    const task = { ...row, listed: row.listed === 1, stored: undefined, changes: undefined };
+    return this.#cache.keep(taskId, { ...task, stored: columnsOf(task) });
+  }
+
+  /** Ids of new tasks mostly increase, so that no query is needed to know that there is no such task. */
+  #isNew(taskId: string): boolean {
+    this.#greatestId ??= (this.#findGreatestId.get() as { readonly id: string | null }).id ?? "";
+    // In other characters the order of SQLite is not that of JavaScript.
+    return taskId > this.#greatestId && ASCII.test(taskId);
+  }
+
+  #create(step: SentStep): CachedTask {
+    const { taskId, create, epoch, state, statusAt, listed } = step;
+    const { owner, contextId, agentId = null } = create!;
+    if (listed) this.#counts.listed({ owner, agentId }, state, 1);
+    if (this.#rules.isTerminal(state)) this.#counts.ended(1);
+    const task: CachedTask = {
+      n: undefined,
       owner,
+      contextId,
       agentId,
       epoch,
       state,
       statusAt,
       listed,
+      wakeAt: wakeAtAfter(step, null, this.#rules),
       head: 0,
-      written: 0,
       snapshotSeq: 0,
-      wakeAt,
-    });
+      stored: undefined,
+      changes: { create: create! },
+    };
+    this.#changed.set(taskId, task);
+    this.#newTasks += 1;
+    if (this.#greatestId !== undefined && taskId > this.#greatestId) this.#greatestId = taskId;
+    return this.#cache.keep(taskId, task);
   }
 
-  /** Writes only what has changed: a plain append does not touch `tasks`. */
   #update(task: CachedTask, step: SentStep): CachedTask {
     const { epoch, state, statusAt, listed } = step;
     const wakeAt = wakeAtAfter(step, task.wakeAt, this.#rules);
     this.#count(task, step);
-    if (epoch !== task.epoch) this.#setEpoch.run(epoch, task.n);
-    if (state !== task.state || statusAt !== task.statusAt) {
-      (this.#rules.isTerminal(state) ? this.#setEnd : this.#setStatus).run(state, statusAt, task.n);
-    }
-    if (listed !== task.listed) this.#setListed.run(Number(listed), task.n);
-    if (wakeAt !== task.wakeAt) this.#setWake.run(wakeAt, task.n);
     task.epoch = epoch;
     task.state = state;
     task.statusAt = statusAt;
@@ -214,6 +334,22 @@ export class StepWriter {
   }
 }
 
+const ASCII = /^[\0-\x7f]*$/;
+
+/** Throws if a value could not be stored later: once a step is acknowledged, nothing may go wrong. */
+function checkValues(step: SentStep): void {
+  const { taskId, epoch, state, statusAt, listed, after, create, message, snapshot, push } = step;
+  if (!hasLines(step.body, step.count)) throw notOneLine(taskId);
+  const texts = [taskId, state, create?.owner, create?.contextId, create?.agent, create?.agentId];
+  texts.push(message?.messageId, message?.digest, snapshot?.json, push?.id, push?.config);
+  const numbers = [epoch, statusAt, after?.head, after?.epoch, create?.createdAt, snapshot?.seq];
+  numbers.push(push?.cursor, step.wakeAt ?? undefined);
+  const areTexts = texts.every((text) => text === undefined || typeof text === "string");
+  const areNumbers = numbers.every((number) => number === undefined || Number.isFinite(number));
+  if (areTexts && areNumbers && typeof listed === "boolean") return;
+  throw new InvalidStepError(`the step of task ${taskId} has a value of a wrong type`);
+}
+
 /** Whose message ids and contexts count for a step; `undefined` if there is no such task. */
 function scopeOf(
   { create, perAgent }: SentStep,
@@ -223,35 +359,72 @@ function scopeOf(
   return owner === undefined ? undefined : { owner, ...(perAgent === true && { agentId }) };
 }
 
-type TaskRow = Omit<CachedTask, "listed" | "written" | "unwritten"> & { readonly listed: number };
+type TaskRow = Omit<CachedTask, "n" | "listed" | "stored" | "changes"> & {
+  readonly n: number;
+  readonly listed: number;
+};
 
 interface SegmentRow {
   readonly first: Seq;
   readonly body: string;
 }
 
-/** Whether the text has exactly `count` lines. */
-function hasLines(text: string, count: number): boolean {
-  let breaks = 0;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) breaks += 1;
-  return breaks === Math.max(0, count - 1);
+/** The columns that steps change. */
+interface Columns {
+  readonly epoch: number;
+  readonly state: TaskState;
+  readonly statusAt: number;
+  readonly listed: boolean;
+  /** `null` for none. */
+  readonly wakeAt: number | null;
+}
+
+function columnsOf({ epoch, state, statusAt, listed, wakeAt }: Columns): Columns {
+  return { epoch, state, statusAt, listed, wakeAt };
+}
+
+/** Whether the columns of the row are those of the task. */
+function isStored({ stored, epoch, state, statusAt, listed, wakeAt }: CachedTask): boolean {
+  if (stored?.epoch !== epoch || stored.state !== state || stored.statusAt !== statusAt)
+    return false;
+  return stored.listed === listed && stored.wakeAt === wakeAt;
 }
 
 /** A task in the cache of the writer, which saves a query for each step. */
 interface CachedTask {
-  readonly n: number;
+  /** The number of its row; `undefined` until it has one. */
+  n: number | undefined;
   readonly owner: string;
+  readonly contextId: string;
   /** `null` if the task has none. */
   readonly agentId: string | null;
   epoch: number;
   state: TaskState;
   statusAt: number;
   listed: boolean;
+  wakeAt: number | null;
   head: Seq;
   snapshotSeq: Seq;
-  /** `null` for none. */
-  wakeAt: number | null;
-  /** The joined events of the open transaction after `written`, which become one segment. */
-  unwritten?: string | undefined;
-  written: Seq;
+  /** What its row has; `undefined` until there is one. */
+  stored: Columns | undefined;
+  /** What the next flush writes, in addition to the columns that differ. */
+  changes: Changes | undefined;
+}
+
+interface Changes {
+  readonly create?: NewTask;
+  events?: UnwrittenEvents;
+  snapshot?: StoredSnapshot;
+  messages?: (AcceptedMessage & { readonly at: number })[];
+  pushes?: NewPush[];
+}
+
+/** Events that become one row. */
+interface UnwrittenEvents {
+  readonly first: Seq;
+  body: string;
+  /** When the first ones were committed. */
+  readonly at: number;
+  /** When the others were, if there are any. */
+  times: CommitTimes | undefined;
 }

@@ -10,15 +10,16 @@ describe("seen by strace", () => {
   const strace = needs("strace");
 
   for (const [mode, where] of [
-    ["write-alone", "on the event loop"],
-    ["write", "in the writer thread"],
+    ["wait", "on the event loop, which waits for the disk,"],
+    ["later", "on the event loop, which does not wait for the disk,"],
+    ["thread", "in the writer thread"],
   ] as const) {
     verifies("G1", `a commit ${where} is acknowledged after the disk was synced`, async () => {
       const folder = temporaryFolder();
       mkdirSync(folder, { recursive: true });
       const log = join(folder, "trace");
       const tracer = [strace(), "-f", "-qq", "-e", "trace=fdatasync,fsync,write", "-o", log];
-      const child = await startChild(join(folder, "data"), [mode, "power"], tracer);
+      const child = await startChild(join(folder, "data"), ["write", "power", mode], tracer);
       await expect.poll(() => child.lines().length, { timeout: 25_000 }).toBeGreaterThan(60);
       await child.kill();
 

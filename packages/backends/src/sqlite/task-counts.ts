@@ -10,23 +10,25 @@ interface CountedBy {
 
 /**
  * Maintained task counts: listed tasks by owner, agent and state, for the totals of lists,
- * and ended tasks, for retention. Used in the writer thread, within a transaction.
+ * and ended tasks, for retention. Only `flush` writes.
  */
 export class TaskCounts {
   readonly #add: StatementSync;
   readonly #forgetOwner: StatementSync;
-  readonly #countEnded: StatementSync;
-  /** The changes of the open transaction, by owner, agent and state. */
+  readonly #addEnded: StatementSync;
+  readonly #findEnded: StatementSync;
+  /** The changes since the last flush, by owner, agent and state. */
   readonly #changes = new Map<string, Map<string, Map<TaskState, number>>>();
-  /** Counted on first use, and maintained from then on. */
-  #ended: number | undefined;
+  /** By how many the ended tasks have changed since the last flush. */
+  #ended = 0;
 
   constructor(db: DatabaseSync) {
     this.#add = db.prepare(`
       INSERT INTO counts (owner, agent_id, state, tasks) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks`);
     this.#forgetOwner = db.prepare("DELETE FROM counts WHERE owner = ? AND tasks = 0");
-    this.#countEnded = db.prepare(COUNT_ENDED);
+    this.#addEnded = db.prepare("UPDATE store SET ended = ended + ?");
+    this.#findEnded = db.prepare("SELECT ended FROM store");
   }
 
   /** Adds or removes a listed task. */
@@ -39,15 +41,14 @@ export class TaskCounts {
 
   /** Adds or removes an ended task. */
   ended(change: 1 | -1): void {
-    if (this.#ended !== undefined) this.#ended += change;
+    this.#ended += change;
   }
 
   get endedTasks(): number {
-    this.#ended ??= (this.#countEnded.get() as { readonly ended: number }).ended;
-    return this.#ended;
+    return (this.#findEnded.get() as { readonly ended: number }).ended + this.#ended;
   }
 
-  /** Writes one row per owner, agent and state, however many tasks of a batch have changed it. */
+  /** Writes one row per owner, agent and state, however many tasks have changed it. */
   flush(): void {
     for (const [owner, agents] of this.#changes) {
       for (const [agentId, states] of agents) {
@@ -56,7 +57,9 @@ export class TaskCounts {
         }
       }
     }
+    if (this.#ended !== 0) this.#addEnded.run(this.#ended);
     this.#changes.clear();
+    this.#ended = 0;
   }
 
   /** Removes the counts of an owner that has no such tasks any more. Call `flush` first. */
@@ -64,13 +67,9 @@ export class TaskCounts {
     this.#forgetOwner.run(owner);
   }
 
-  /** Clears the counts after a transaction that was rolled back. */
+  /** Forgets all changes, after a transaction that was rolled back. */
   reset(): void {
     this.#changes.clear();
-    this.#ended = undefined;
+    this.#ended = 0;
   }
 }
-
-/** Counts in an index of ended tasks only, which takes nanoseconds per task. */
-export const COUNT_ENDED =
-  "SELECT count(*) AS ended FROM tasks INDEXED BY tasks_ended WHERE ended = 1";

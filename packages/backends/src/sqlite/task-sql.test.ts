@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { FORGET_CONTEXTS, FORGOTTEN, FORGOTTEN_BY_AGENT } from "./id-writers.ts";
 import { migrate } from "./schema.ts";
 import { OLDEST_ENDED } from "./batch-writer.ts";
-import { COUNT_ENDED } from "./task-counts.ts";
 import {
   COMPACTABLE,
   GET,
@@ -63,10 +62,6 @@ test("tasks with a wakeAt are read from an index of only those, without sorting"
 test.each(Object.entries(LISTS))("the list of %s never scans the tasks", (_, list) => {
   expect(explain(pageSql(list))).not.toMatch(/SCAN tasks/);
   expect(explain(countSql(list))).toMatch(/^SEARCH (tasks USING (COVERING )?INDEX|counts USING)/);
-});
-
-test("ended tasks are counted using only their index", () => {
-  expect(explain(COUNT_ENDED)).toBe("SCAN tasks USING COVERING INDEX tasks_ended");
 });
 
 test("a context is looked up among those that lost tasks, and freed by time", () => {

@@ -80,16 +80,20 @@ export interface WriteResults {
 export type SentWrite = SentStep | OtherWrite;
 
 /**
- * A message to the writer thread: the writes of one transaction; a request to return disk space or to
- * overwrite what was deleted, which is not possible within a transaction; or a request to exit.
+ * A message to the writer thread: the writes of one transaction; a request to return disk space, to
+ * overwrite what was deleted or to move the write-ahead log into the database, which is not possible
+ * within a transaction; or a request to exit.
  */
-export type ToWriter = BatchMessage | "reclaim" | "purge" | "close";
+export type ToWriter = BatchMessage | "reclaim" | "purge" | "checkpoint" | "close";
 
 /** The writes of a batch as one flat list, see `batch-message.ts`. */
 export type BatchMessage = readonly unknown[];
 
-/** A message from the writer thread, one per batch. */
-export type FromWriter = Answers | { readonly kind: "failed"; readonly failure: Failure };
+/** A message from the writer thread, one for each request. */
+export type FromWriter = BatchResult | { readonly kind: "checkpointed" };
+
+/** What became of a batch. */
+export type BatchResult = Answers | { readonly kind: "failed"; readonly failure: Failure };
 
 /** The answers to a batch. */
 interface Answers {

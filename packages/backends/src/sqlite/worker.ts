@@ -29,6 +29,7 @@ export function runWriter(port: WriterPort, settings: WriterSettings): void {
   port.on("message", (message: ToWriter) => {
     if (message === "reclaim") return answer(reclaimer.reclaim());
     if (message === "purge") return answer(reclaimer.purge());
+    if (message === "checkpoint") return answer(reclaimer.checkpoint());
     if (message !== "close") return answer(applyBatch(database, writer, readBatch(message)));
     database.close();
     port.close();

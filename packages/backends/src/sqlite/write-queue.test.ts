@@ -1,11 +1,12 @@
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import type { Backend, CommitStep } from "@convoke/engine";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readBatch } from "./batch-message.ts";
-import type { CommitsHere } from "./local-writer.ts";
+import { COMMIT_LOG } from "./commit-log.ts";
+import type { CommitMode } from "./local-writer.ts";
 import { type SqliteBackendOptions, openSqliteBackend, openWithWorker } from "./sqlite-backend.ts";
 import { temporaryFolder } from "./temporary-folder.suite.ts";
 
@@ -103,26 +104,6 @@ describe("group commit", () => {
     await backend.close();
   });
 
-  test("steady output is left to the writer thread, but not output now and then, or what ends it", async () => {
-    // Time stands still, so that no commit is slow.
-    vi.useFakeTimers({ toFake: ["performance"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const { backend, batches } = await openObserved({}, "alone");
-    await backend.commit(aCreation("t1"));
-    await backend.commit(aStep("t1", ["2"]));
-    vi.advanceTimersByTime(10);
-    await backend.commit(aStep("t1", ["3"]));
-    expect(batches).toEqual([]);
-
-    await backend.commit(aStep("t1", ["4"]));
-    await backend.commit(aStep("t1", ["5"]));
-    await backend.commit({ ...aStep("t1", ["6"]), state: "completed" });
-
-    expect(batches).toEqual([1, 1]);
-    expect(await backend.read("t1", 0, 9)).toHaveLength(6);
-    await backend.close();
-  });
-
   test("other writes share the batch of the steps around them; reclaiming runs alone, in its turn", async () => {
     const { backend, batches } = await openObserved();
     // A migration that drops an index leaves free pages in a new database.
@@ -204,11 +185,9 @@ describe("a failing disk", () => {
   });
 
   test("a database locked for too long rejects the commit, and the next one works", async () => {
-    const folder = temporaryFolder();
-    const backend = await openSqliteBackend({ folder, busyTimeoutMs: 50 });
+    const { backend, folder } = await openObserved({ busyTimeoutMs: 50 });
     await backend.commit(aCreation("t1"));
-    const other = new DatabaseSync(join(folder, "tasks.db"));
-    other.exec("BEGIN IMMEDIATE");
+    const other = lock(folder);
 
     await expect(backend.commit(aStep("t1", ["lost"]))).rejects.toMatchObject({
       name: "StorageError",
@@ -216,11 +195,67 @@ describe("a failing disk", () => {
     });
 
     expect(await backend.read("t1", 0, 9)).toHaveLength(1);
-    other.exec("ROLLBACK");
     other.close();
     expect(await backend.commit(aStep("t1", ["kept"]))).toEqual({ kind: "committed", head: 2 });
     await backend.close();
   });
+
+  test("a locked database does not keep steps from being committed, but what needs it waits", async () => {
+    const folder = temporaryFolder();
+    const backend = await openSqliteBackend({ folder, busyTimeoutMs: 50 });
+    await backend.commit(aCreation("t1"));
+    await backend.commit(aCreation("t2"));
+    await backend.tasks.get("t1");
+    const other = lock(folder);
+
+    expect(await backend.commit(aStep("t1", ["2"]))).toEqual({ kind: "committed", head: 2 });
+
+    const busy = { name: "StorageError", code: "SQLITE_BUSY" };
+    expect(await backend.read("t2", 0, 9)).toHaveLength(1);
+    await expect(backend.read("t1", 0, 9)).rejects.toMatchObject(busy);
+    await expect(backend.pushes.delete("t1", "p1")).rejects.toMatchObject(busy);
+    const reading = backend.read("t1", 0, 9);
+    other.close();
+    expect(await reading).toHaveLength(2);
+    expect(await backend.pushes.delete("t1", "p1")).toBe(false);
+    await backend.close();
+  });
+
+  test("the log does not take more than it can hold while the database is locked", async () => {
+    const folder = temporaryFolder();
+    const backend = await openSqliteBackend({ folder, busyTimeoutMs: 50 });
+    await backend.commit(aCreation("t1"));
+    const other = lock(folder);
+    const event = JSON.stringify("x".repeat(100_000));
+    let committed = 1;
+
+    const fill = async () => {
+      for (; committed < 1_000; committed += 1) await backend.commit(aStep("t1", [event]));
+    };
+
+    await expect(fill()).rejects.toMatchObject({ name: "StorageError", code: "SQLITE_BUSY" });
+    expect(committed).toBeGreaterThan(3);
+    other.close();
+    expect((await backend.tasks.get("t1"))?.head).toBe(committed);
+    expect(await backend.commit(aStep("t1", [event]))).toMatchObject({ head: committed + 1 });
+    await backend.close();
+  });
+
+  test.runIf(existsSync("/dev/full"))(
+    "if the log cannot be written, the writer thread commits to the database",
+    async () => {
+      const { backend, batches, folder } = await openObserved({}, "auto");
+      rmSync(join(folder, COMMIT_LOG));
+      symlinkSync("/dev/full", join(folder, COMMIT_LOG));
+
+      await backend.commit(aCreation("t1"));
+      expect(await backend.commit(aStep("t1", ["2"]))).toEqual({ kind: "committed", head: 2 });
+
+      expect(batches).toEqual([1, 1]);
+      expect(await backend.read("t1", 0, 9)).toHaveLength(2);
+      await backend.close();
+    },
+  );
 
   test("values that cannot be stored reject only their own step", async () => {
     const { backend } = await openObserved();
@@ -278,7 +313,7 @@ describe("the end of the writer thread", () => {
   test("before it could open the database rejects what it was to write, and releases the folder", async () => {
     const folder = temporaryFolder();
     const start = () => new Worker("process.exit(3)", { eval: true });
-    const backend = await openWithWorker({ folder }, start, "never");
+    const backend = await openWithWorker({ folder }, start, "thread");
 
     await expect(backend.commit(aCreation("t1"))).rejects.toThrow("exited with code 3");
 
@@ -290,7 +325,7 @@ describe("the end of the writer thread", () => {
 /** A backend whose thread commits all batches, which are counted, and can be ended. */
 async function openObserved(
   options: Partial<SqliteBackendOptions> = {},
-  commitsHere: CommitsHere = "never",
+  mode: CommitMode = "thread",
 ) {
   const folder = temporaryFolder();
   const batches: number[] = [];
@@ -307,9 +342,16 @@ async function openObserved(
       workers.push(worker);
       return worker;
     },
-    commitsHere,
+    mode,
   );
   return { backend, batches, folder, workers };
+}
+
+/** Another program writes to the database, and locks out all other writers until it is closed. */
+function lock(folder: string): DatabaseSync {
+  const other = new DatabaseSync(join(folder, "tasks.db"));
+  other.exec("BEGIN IMMEDIATE");
+  return other;
 }
 
 /** From now on, whatever waits for a time waits until the end of the test. */

@@ -1,9 +1,9 @@
 import { type CommitResult, type CommitStep, InvalidStepError, type Seq } from "@convoke/engine";
 import type { Metrics } from "@convoke/protocol";
 import { type Failure, StorageError } from "../storage/storage-error.ts";
-import { isDamage, primaryCode } from "./storage-error.ts";
+import { isDamage, primaryCode, toFailure } from "./storage-error.ts";
 import { packBatch, toSentStep } from "./batch-message.ts";
-import type { LocalWriter } from "./local-writer.ts";
+import type { LocalWriter, Written } from "./local-writer.ts";
 import type {
   FromWriter,
   OtherWrite,
@@ -14,24 +14,18 @@ import type {
 import { type StorageWorker, WriterThread } from "./writer-thread.ts";
 
 /**
- * How long a batch is collected, by the number of writes in the one before it that are not just
- * output: waking the other thread and syncing the disk cost more than most steps. A single writer
- * never waits.
- */
-const GATHERING: readonly { readonly writes: number; readonly ms: number }[] = [
-  { writes: 16, ms: 2 },
-  { writes: 4, ms: 1 },
-];
-
-/**
  * How long a batch is collected while it has only output of running tasks, if the one before it had
- * at least this many writes. A token that arrives a few milliseconds later does not matter; a caller
- * that waits for the first event of its task, or for its end, does not wait for this.
+ * at least this many writes: a sync costs more than most steps. A token that arrives a few milliseconds
+ * later does not matter; a caller that waits for the first event of its task, or for its end, does not
+ * wait for this.
  */
-const GATHERING_OUTPUT = { writes: 4, ms: 4 };
+const GATHERING = { writes: 4, ms: 4 };
 
 /** A batch with this many writes is not collected any longer: one more makes them hardly cheaper. */
 const ENOUGH = 128;
+
+/** How long after a commit the database has it at the latest, unless it is locked. */
+export const FLUSH_MS = 100;
 
 type Result = CommitResult | WriteResults[keyof WriteResults];
 
@@ -42,18 +36,18 @@ interface Pending {
   reject(error: Error): void;
 }
 
+type Writes = readonly SentWrite[] | "reclaim" | "purge";
+
 /** What is written together, and the promises it settles. */
 interface Batch {
-  readonly writes: readonly SentWrite[] | "reclaim" | "purge";
+  readonly writes: Writes;
   readonly pending: readonly Pending[];
-  /** How many of the writes are not just output of a running task. */
-  readonly urgent: number;
 }
 
 interface Options {
-  /** Commits small batches on the event loop. */
+  /** Commits most steps on the event loop. */
   readonly local: LocalWriter;
-  /** Starts the writer thread, which commits all others. */
+  /** Starts the writer thread, which commits everything else. */
   readonly start: () => StorageWorker | Promise<StorageWorker>;
   /** Called after each durable step, just before its promise resolves. */
   readonly onCommitted: (taskId: string, head: Seq) => void;
@@ -80,19 +74,21 @@ export class WriteQueue {
   #waitingPending: Pending[] = [];
   #out: readonly Pending[] = [];
   #sentAt = 0;
-  /** How many of `waiting` are not just output of a running task. */
-  #waitingUrgent = 0;
+  /** Whether some of `waiting` are not just output of a running task. */
+  #isUrgent = false;
   #isScheduled = false;
-  /** How long the scheduled batch is collected, and the timer for it if there is one. */
-  #scheduledMs = 0;
+  /** The timer until which the next batch is collected, if it is. */
   #timer: NodeJS.Timeout | undefined;
-  /** How long the next batch is collected, and how long while it has only output. */
-  #gatherMs = 0;
-  #gatherOutputMs = 0;
+  /** Whether the next batch is collected while it has only output. */
+  #isGathering = false;
   #failure: Error | undefined;
   /** Why no more writes are accepted. */
   #refusal: Error | undefined;
   #last: Promise<unknown> | undefined;
+  /** When what was committed on the event loop is written to the database. */
+  #flushTimer: NodeJS.Timeout | undefined;
+  #isFlushing = false;
+  #isCheckpointing = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -100,7 +96,7 @@ export class WriteQueue {
     this.#thread = new WriterThread({
       start: options.start,
       onMessage: (message) => this.#receive(message),
-      onEnd: (cause) => this.#die(cause),
+      onEnd: (cause) => this.#die("The storage thread stopped", cause),
     });
   }
 
@@ -108,7 +104,7 @@ export class WriteQueue {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     const committed = new Promise<CommitResult>((resolve, reject) => {
       this.#waiting.push(toSentStep(step));
-      if (!isOutput(step)) this.#waitingUrgent += 1;
+      if (!isOutput(step)) this.#isUrgent = true;
       this.#waitingPending.push({ taskId: step.taskId, resolve, reject });
       this.#schedule();
     });
@@ -121,7 +117,7 @@ export class WriteQueue {
   ): Promise<WriteResults[Kind]> {
     return this.#submit((pending) => {
       this.#waiting.push(write);
-      this.#waitingUrgent += 1;
+      this.#isUrgent = true;
       this.#waitingPending.push(pending);
     });
   }
@@ -136,10 +132,25 @@ export class WriteQueue {
     await this.#submit<boolean>((pending) => this.#enqueueAlone("purge", pending));
   }
 
+  /**
+   * Makes the database up to date before it is read, in full or what it has about one task. Returns
+   * `undefined` if it is. Rejects if it cannot be written.
+   */
+  settle(taskId?: string): Promise<void> | undefined {
+    if (!this.#local.isBehind(taskId) || this.#local.flush() === undefined) return undefined;
+    return this.#settled();
+  }
+
+  async #settled(): Promise<void> {
+    const failure = await this.#local.settle();
+    if (failure !== undefined) throw this.#errorOf(failure);
+  }
+
   /** Rejects further writes, and resolves when all earlier ones are settled. */
   async finish(): Promise<void> {
     this.#refusal ??= new Error("the backend is closed");
     await this.#last?.catch(() => {});
+    clearTimeout(this.#flushTimer);
   }
 
   /** Closes both connections. Call `finish` first. The last one empties the write-ahead log. */
@@ -150,7 +161,7 @@ export class WriteQueue {
 
   #enqueueAlone(writes: "reclaim" | "purge", pending: Pending): void {
     if (this.#waiting.length > 0) this.#earlier.push(this.#takeWaiting());
-    this.#earlier.push({ writes, pending: [pending], urgent: 1 });
+    this.#earlier.push({ writes, pending: [pending] });
   }
 
   #submit<Expected extends Result>(enqueue: (pending: Pending) => void): Promise<Expected> {
@@ -165,62 +176,121 @@ export class WriteQueue {
 
   /**
    * Sends after everything that is ready to run has run: a microtask alone would
-   * run before code that resumes in the same turn. A batch that may be committed on the
+   * run before code that resumes in the same turn. A batch that is committed on the
    * event loop also takes what the requests of this turn write: no more can be added while
-   * it is in progress. If many tasks write, it waits a little longer; a single writer never waits.
-   * A batch that waits with only output is sent earlier if a write arrives that is more than output,
-   * and any batch if it has enough.
+   * it is in progress. If many tasks write, their output waits a little longer, until something else
+   * is written or there is enough of it; a single writer never waits.
    */
   #schedule(): void {
     if (this.#out.length > 0) return;
-    const ms = this.#collectMs();
-    if (this.#isScheduled && ms >= this.#scheduledMs) return;
-    clearTimeout(this.#timer);
+    const mayWait = this.#isGathering && !this.#isUrgent && this.#earlier.length === 0;
+    if (mayWait && this.#waiting.length < ENOUGH) {
+      if (!this.#isScheduled) this.#timer = setTimeout(this.#send, GATHERING.ms);
+    } else if (!this.#isScheduled || this.#timer !== undefined) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      if (this.#local.isReady) setImmediate(this.#send);
+      else queueMicrotask(() => process.nextTick(this.#send));
+    }
     this.#isScheduled = true;
-    this.#scheduledMs = ms;
-    if (ms > 0) this.#timer = setTimeout(this.#send, ms);
-    else if (this.#local.isReady) setImmediate(this.#send);
-    else queueMicrotask(() => process.nextTick(this.#send));
-  }
-
-  /** How long the batch that waits is collected, from now on. */
-  #collectMs(): number {
-    if (this.#waiting.length >= ENOUGH) return 0;
-    const isUrgent = this.#waitingUrgent > 0 || this.#earlier.length > 0;
-    return !isUrgent && this.#gatherOutputMs > 0 ? this.#gatherOutputMs : this.#gatherMs;
   }
 
   readonly #send = (): void => {
     this.#isScheduled = false;
+    this.#timer = undefined;
     if (!this.#hasMore()) return;
-    const { writes, pending, urgent } = this.#earlier.shift() ?? this.#takeWaiting();
-    this.#gatherMs = GATHERING.find((pace) => urgent >= pace.writes)?.ms ?? 0;
-    this.#gatherOutputMs = pending.length >= GATHERING_OUTPUT.writes ? GATHERING_OUTPUT.ms : 0;
+    const { writes, pending } = this.#earlier.shift() ?? this.#takeWaiting();
+    this.#isGathering = pending.length >= GATHERING.writes;
     this.#out = pending;
     this.#sentAt = performance.now();
-    if (typeof writes === "string") return this.#thread.post(writes);
-    const answers = this.#local.write(writes, urgent === 0);
-    if (answers === undefined) this.#thread.post(packBatch(writes));
-    else this.#answered(answers);
+    if (typeof writes === "string") void this.#writeThere(writes);
+    else this.#writeHere(writes);
   };
+
+  /** Commits the batch on the event loop, unless the writer thread has to. */
+  #writeHere(writes: readonly SentWrite[]): void {
+    try {
+      const written = this.#local.write(writes);
+      if (!(written instanceof Promise)) return this.#wrote(writes, written);
+      written.then((result) => this.#wrote(writes, result)).catch((error) => this.#failed(error));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #wrote(writes: readonly SentWrite[], written: Written): void {
+    if (this.#failure !== undefined) return;
+    if (written === undefined) return void this.#writeThere(writes);
+    if ("answers" in written) this.#answered(written.answers);
+    else this.#rejected(written.failure);
+    this.#flushLater();
+  }
+
+  #failed(error: unknown): void {
+    this.#die("The storage failed", error as Error);
+  }
+
+  /** The two connections never have changes at the same time. */
+  async #writeThere(writes: Writes): Promise<void> {
+    const failure = this.#local.flush() && (await this.#local.settle());
+    if (failure !== undefined) return this.#rejected(failure);
+    try {
+      if (writes === "purge") this.#local.erase();
+    } catch (error) {
+      return this.#rejected(toFailure(error));
+    }
+    this.#thread.post(typeof writes === "string" ? writes : packBatch(writes));
+  }
+
+  /** After the answers to what was committed are on their way. */
+  #flushLater(): void {
+    if (!this.#local.isBehind() || this.#isFlushing) return;
+    if (this.#local.isFull && !this.#isCheckpointing) {
+      this.#isFlushing = true;
+      setImmediate(this.#flush);
+    } else this.#flushTimer ??= setTimeout(this.#flush, FLUSH_MS);
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushing = false;
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    if (this.#refusal !== undefined) return;
+    const failure = this.#local.flush();
+    // Those that commit or read are told why; here it is only tried again.
+    if (failure === undefined) this.#checkpointIfDue();
+    else if (isDamage(failure.code)) this.#errorOf(failure);
+    else this.#flushTimer ??= setTimeout(this.#flush, FLUSH_MS);
+  };
+
+  /**
+   * Only the writer thread moves the write-ahead log into the database. Nothing should be written
+   * meanwhile, because the log is only begun again once all of it was moved.
+   */
+  #checkpointIfDue(): void {
+    if (!this.#local.needsCheckpoint || this.#isCheckpointing) return;
+    this.#isCheckpointing = true;
+    this.#local.checkpointed();
+    this.#thread.post("checkpoint");
+  }
 
   #hasMore(): boolean {
     return this.#waiting.length > 0 || this.#earlier.length > 0;
   }
 
   #takeWaiting(): Batch {
-    const batch = {
-      writes: this.#waiting,
-      pending: this.#waitingPending,
-      urgent: this.#waitingUrgent,
-    };
+    const batch = { writes: this.#waiting, pending: this.#waitingPending };
     this.#waiting = [];
-    this.#waitingUrgent = 0;
+    this.#isUrgent = false;
     this.#waitingPending = [];
     return batch;
   }
 
   #receive(message: FromWriter): void {
+    if (message.kind === "checkpointed") {
+      this.#isCheckpointing = false;
+      return this.#flushLater();
+    }
     if (message.kind === "failed") return this.#rejected(message.failure);
     this.#local.observeDisk(message.syncMs);
     this.#answered(message.answers);
@@ -237,13 +307,18 @@ export class WriteQueue {
   }
 
   #rejected(failure: Failure): void {
-    const isDamaged = isDamage(failure.code);
-    const error = isDamaged
-      ? this.#options.damaged(new Error(`${failure.code}: ${failure.message}`))
-      : new StorageError(failure);
-    for (const pending of this.#takeOut()) pending.reject(error);
-    if (isDamaged) this.fail(error);
+    const out = this.#takeOut();
+    const error = this.#errorOf(failure);
+    for (const pending of out) pending.reject(error);
     if (this.#hasMore()) this.#schedule();
+  }
+
+  /** The error for a failure. A database that is damaged fails everything else, too. */
+  #errorOf(failure: Failure): Error {
+    if (!isDamage(failure.code)) return new StorageError(failure);
+    const error = this.#options.damaged(new Error(`${failure.code}: ${failure.message}`));
+    this.fail(error);
+    return error;
   }
 
   #takeOut(): readonly Pending[] {
@@ -263,8 +338,8 @@ export class WriteQueue {
     }
   }
 
-  #die(cause: Error): void {
-    const stopped = new Error(`The storage thread stopped: ${cause.message}.`, { cause });
+  #die(what: string, cause: Error): void {
+    const stopped = new Error(`${what}: ${cause.message}.`, { cause });
     this.fail(isDamage(primaryCode(cause)) ? this.#options.damaged(cause) : stopped);
   }
 
@@ -273,6 +348,7 @@ export class WriteQueue {
     if (this.#failure !== undefined) return;
     this.#failure = error;
     this.#refusal ??= this.#failure;
+    clearTimeout(this.#flushTimer);
     const lost = [this.#out, ...this.#earlier.map(({ pending }) => pending), this.#waitingPending];
     for (const pending of lost.flat()) pending.reject(this.#failure);
     this.#out = [];

@@ -1,9 +1,18 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { FILES_FOLDER, type HeldFolder, holdFolder } from "../sqlite/data-folder.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { COMMIT_LOG } from "../sqlite/commit-log.ts";
+import {
+  DataFolderBusyError,
+  FILES_FOLDER,
+  type HeldFolder,
+  holdFolder,
+} from "../sqlite/data-folder.ts";
 import { readFolderMark, writeFolderMark } from "../sqlite/marked-folder.ts";
-import { MIGRATIONS, migrate, schemaVersion } from "../sqlite/schema.ts";
+import { MIGRATIONS, schemaVersion } from "../sqlite/schema.ts";
+import { applyCommitLog } from "../sqlite/sqlite-backend.ts";
+import { FLUSH_MS } from "../sqlite/write-queue.ts";
 import type { TransferMark } from "../storage/transfer-mark.ts";
 import { dataFiles, registryFile } from "./folder-files.ts";
 import { SqliteSource } from "./sqlite-source.ts";
@@ -83,11 +92,12 @@ class DataFolderStore implements Store {
 
   async lock(mark: TransferMark | undefined): Promise<void> {
     this.#held = holdFolder(this.label);
-    if (existsSync(this.#file)) upgrade(this.#file);
+    if (existsSync(this.#file)) applyCommitLog(this.label);
     writeFolderMark(this.label, mark);
   }
 
   async read(): Promise<StoreSource> {
+    if (existsSync(join(this.label, COMMIT_LOG))) await this.#awaitCommits();
     checkVersion(this.#file, this.label);
     return new SqliteSource(this.#file, {
       rows: () => registryFile.read(this.label),
@@ -108,18 +118,22 @@ class DataFolderStore implements Store {
     this.#held = undefined;
   }
 
+  /** Everything that was committed before is in the database afterwards. */
+  async #awaitCommits(): Promise<void> {
+    if (this.#held !== undefined) return;
+    try {
+      const held = holdFolder(this.label);
+      applyCommitLog(this.label);
+      held.release();
+    } catch (error) {
+      if (!(error instanceof DataFolderBusyError)) throw error;
+      // A server uses the folder, and writes what it has committed to the database after a while.
+      await sleep(2 * FLUSH_MS);
+    }
+  }
+
   get #file(): string {
     return join(this.label, "tasks.db");
-  }
-}
-
-/** Brings a database of an earlier version to this one, as a server would. */
-function upgrade(file: string): void {
-  const db = new DatabaseSync(file, { timeout: 5000 });
-  try {
-    migrate(db);
-  } finally {
-    db.close();
   }
 }
 

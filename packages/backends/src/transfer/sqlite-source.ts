@@ -1,4 +1,6 @@
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
+import { decodeTimes } from "../sqlite/commit-times.ts";
+import { packLines, unpackLines } from "../storage/front-coding.ts";
 import { messageKey } from "../postgres/message-key.ts";
 import type { FileRow, StoreRecord, StoreSource, TableRow } from "./store.ts";
 
@@ -12,7 +14,7 @@ const RECORDS: readonly { readonly kind: StoreRecord["kind"]; readonly sql: stri
   },
   {
     kind: "segment",
-    sql: `SELECT t.task_id AS taskId, s.first, s.last, ifnull(s.at, t.created_at) AS at, s.body
+    sql: `SELECT t.task_id AS taskId, s.first, s.last, ifnull(s.at, t.created_at) AS at, s.times, s.body
       FROM tasks t CROSS JOIN segments s ON s.task = t.n ORDER BY t.task_id, s.last`,
   },
   {
@@ -70,7 +72,7 @@ export class SqliteSource implements StoreSource {
 
   *records(): Generator<StoreRecord> {
     for (const { kind, sql } of RECORDS) {
-      for (const row of this.#db.prepare(sql).iterate()) yield toRecord(kind, row);
+      for (const row of this.#db.prepare(sql).iterate()) yield* toRecords(kind, row);
     }
     yield* this.#parts.rows();
     yield* this.#parts.files();
@@ -81,10 +83,27 @@ export class SqliteSource implements StoreSource {
   }
 }
 
-function toRecord(
-  kind: StoreRecord["kind"],
-  row: Readonly<Record<string, SQLOutputValue>>,
-): StoreRecord {
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** Other stores have one time for all events of a segment, so one with several is several segments. */
+function* toRecords(kind: StoreRecord["kind"], row: Row): Generator<StoreRecord> {
+  if (kind !== "segment") return yield toRecord(kind, row);
+  const { times, ...segment } = row;
+  const first = Number(row["first"]);
+  const each = decodeTimes(Number(row["at"]), times as string | null);
+  if (each === undefined) return yield toRecord(kind, segment);
+  const lines = unpackLines(String(row["body"]));
+  for (let start = 0; start < lines.length;) {
+    const at = each[start]!;
+    let end = start + 1;
+    while (each[end] === at) end += 1;
+    const body = packLines(lines.slice(start, end));
+    yield toRecord(kind, { ...segment, first: first + start, last: first + end - 1, at, body });
+    start = end;
+  }
+}
+
+function toRecord(kind: StoreRecord["kind"], row: Row): StoreRecord {
   const record: Record<string, unknown> = { kind, ...row };
   for (const flag of FLAGS) if (flag in record) record[flag] = record[flag] === 1;
   return record as unknown as StoreRecord;

@@ -44,6 +44,7 @@ const BEGIN = `
   CREATE TABLE IF NOT EXISTS transfer_files (name TEXT NOT NULL, text TEXT NOT NULL);`;
 
 const END = `
+  UPDATE store SET ended = (SELECT count(*) FROM tasks WHERE ended = 1);
   INSERT INTO counts (owner, agent_id, state, tasks)
     SELECT owner, ifnull(agent_id, ''), state, count(*) FROM tasks WHERE listed = 1
     GROUP BY owner, ifnull(agent_id, ''), state;

@@ -48,7 +48,7 @@ export interface RetentionOptions {
    * agents: { archive: { maxAgeMs: 365 * 24 * 60 * 60_000 } }
    */
   readonly agents?: Readonly<Record<string, { readonly maxAgeMs: number }>>;
-  /** How often to clean up. Default 1 minute; a busy server also cleans up after every `perCycle` ended tasks. */
+  /** How often to clean up. Default 1 minute; a busy server also cleans up whenever a hundredth of `maxTasks` have ended, and at least `perCycle`. */
   readonly everyMs: number;
 }
 
@@ -115,9 +115,10 @@ export class Retention {
       () => void this.run(),
       Math.min(this.#options.everyMs, MAX_TIMER_MS),
     ).unref();
+    const mostEnded = Math.max(this.#options.perCycle, this.#options.maxTasks / 100);
     this.#stopListening = engine.onTaskEnded(() => {
       // On a busy server many tasks end between two cycles, and each enlarges the heap or the file.
-      if (++this.#ended >= this.#options.perCycle) void this.run();
+      if (++this.#ended >= mostEnded) void this.run();
     });
   }
 
