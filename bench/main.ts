@@ -109,8 +109,8 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   tokens: () =>
     tokenStreams(field, {
       atOnce: 100,
-      windowMs: size(1500, 300),
-      rounds: size(2, 1),
+      windowMs: size(1000, 300),
+      rounds: size(9, 1),
       data,
       limits: { cpu: 2, p50: 3 },
     }),
@@ -120,21 +120,21 @@ const TABLE: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
     followUpTurns(field, {
       turns: size(1000, 100),
       share: size(100, 50),
-      rounds: size(3, 1),
+      rounds: size(9, 1),
       limit: 1.2,
     }),
   "first-byte": () => firstByte(field, { count: 10_000, rounds: size(9, 1), limit: 5 }),
   "fan-out": () =>
     fanOut(field, {
       subscribers: 100,
-      rounds: size(5, 1),
+      rounds: size(9, 1),
       flushes: { count: size(2000, 500), limit: 0.5 },
       alone: { count: size(300, 50), limit: 5 },
     }),
   idle: () => idleStreams({ streams: size(5000, 300), data, limit: 10 }),
-  start: () => start({ starts: size(7, 1), data, limits: { seconds: 0.3, memory: 110 } }),
+  start: () => start({ starts: size(9, 1), data, limits: { seconds: 0.3, memory: 110 } }),
   restart: () =>
-    restart({ tasks: size(10_000, 1000), events: 50, rounds: size(3, 1), data, limit: 2 }),
+    restart({ tasks: size(10_000, 1000), events: 50, rounds: size(9, 1), data, limit: 2 }),
   bindings: () =>
     bindings(field, {
       calls: size(600, 100),

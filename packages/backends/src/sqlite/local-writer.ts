@@ -25,7 +25,7 @@ const SPARE_BYTES = 256 * 1024;
 const RETRY_MS = 10;
 
 /** How many pages of the write-ahead log are written before it is moved into the database. */
-const CHECKPOINT_PAGES = 1000;
+const CHECKPOINT_PAGES = 4000;
 
 /**
  * About how many pages a flush writes: the ends of all tables and indexes, a part of a page for a new

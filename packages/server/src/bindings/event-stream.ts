@@ -104,7 +104,7 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     removed.addEventListener("abort", this.#onClosing, ONCE);
     // The engine may have closed before the transport opened the stream.
     if (closing.aborted || removed.aborted) this.#onClosing();
-    void this.#pump();
+    this.#wake();
     return this;
   }
 

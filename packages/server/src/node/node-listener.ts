@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import {
   type ByteSink,
@@ -269,12 +270,28 @@ function linger(
 function stream(exchange: Exchange, body: ByteStream, trailers?: () => HttpHeaders): void {
   const outgoing: StreamedResponse = exchange.outgoing;
   const sink = new ResponseSink(exchange, trailers);
+  const uncork = cork(outgoing);
   // Send headers first, so that the client knows that the stream is open before the first event.
   outgoing.flushHeaders();
   sink.control = body.open(sink);
+  uncork();
   outgoing[SINK] = sink;
   outgoing.on("drain", onDrain);
   outgoing.on("close", onClose);
+}
+
+/**
+ * Collects what is written, until the returned function was called and everything that is ready to run
+ * has run: each packet costs the same, so headers are sent with the events that are there already.
+ */
+function cork({ socket, req }: ServerResponse): () => void {
+  if (socket === null || req.httpVersionMajor !== 1) return () => undefined;
+  socket.cork();
+  return () => void setImmediate(uncork, socket);
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
 }
 
 const SINK = Symbol("sink");
