@@ -63,7 +63,7 @@ export class BatchWriter {
   }
 
   /** Clears all caches if another connection has written since the last call. */
-  begin(): void {
+  refresh(): void {
     const [version] = this.#dataVersion.get() as unknown as [number];
     if (version !== this.#version) this.#steps.forget();
     this.#version = version;
@@ -149,7 +149,7 @@ export function applyBatch(
     let index = 0;
     try {
       db.exec("BEGIN IMMEDIATE");
-      writer.begin();
+      writer.refresh();
       for (; index < writes.length; index += 1) {
         const reason = rejected.get(index);
         answers[index] =

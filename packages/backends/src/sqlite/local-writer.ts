@@ -173,13 +173,14 @@ export class LocalWriter {
   }
 
   #apply(writes: readonly SentWrite[], { at, number }: LoggedRecord): Written {
-    // One transaction for all that is looked up, which saves locks.
-    this.#db.exec("BEGIN");
-    this.#writer.begin();
     const answers = writes.map((write) => this.#writer.write(write, at));
-    this.#db.exec("COMMIT");
     this.#known = number;
     return { answers };
+  }
+
+  /** The writer thread has committed a batch: what is known about its tasks may not be true any more. */
+  refresh(): void {
+    this.#writer.refresh();
   }
 
   /** Takes into account how long a sync has taken, also one of the writer thread. */
@@ -192,9 +193,10 @@ export class LocalWriter {
   /** Writes to the database what it does not have yet. Returns why that failed; nothing is lost then. */
   flush(): Failure | undefined {
     if (!this.isBehind() && !this.#log.isBroken) return undefined;
-    const isSynced = this.#log.isBroken || (this.#log.isLong && this.#known === this.#log.last);
+    const isSyncing = this.#known !== this.#log.last && !this.#log.isBroken;
+    const isSynced = this.#log.isBroken || (this.#log.isLong && !isSyncing);
     this.#failure = this.#tryFlush(isSynced);
-    if (this.#failure?.code === "SQLITE_FULL") {
+    if (this.#failure?.code === "SQLITE_FULL" && !isSyncing) {
       // The unused part of the log may be all that is missing.
       this.#log.releaseSpace();
       this.#failure = this.#tryFlush(isSynced);
@@ -275,6 +277,7 @@ export class LocalWriter {
       this.#setApplied.run(applied);
     });
     this.#known = applied;
+    this.#writer.refresh();
     if (isSynced) this.#log.restart();
   }
 

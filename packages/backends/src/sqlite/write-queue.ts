@@ -291,6 +291,7 @@ export class WriteQueue {
       this.#isCheckpointing = false;
       return this.#flushLater();
     }
+    this.#local.refresh();
     if (message.kind === "failed") return this.#rejected(message.failure);
     this.#local.observeDisk(message.syncMs);
     this.#answered(message.answers);
