@@ -205,7 +205,7 @@ verifies(
            yield "I heard " + text;
            if (text !== "end it") return;
            // The thread is started for what is not committed on the event loop, such as a long text.
-           yield "!".repeat(400_000);
+           yield "!".repeat(600_000);
            while (storage === undefined || !existsSync("now")) await sleep(20);
            await storage.terminate();
          },

@@ -24,7 +24,7 @@ export const COMMIT_LOG = "commits.log";
  * The size of the file. It is written once in full, because a sync after a write that enlarges a file
  * also has to store its new size, and costs more.
  */
-const CAPACITY = 1024 * 1024;
+const CAPACITY = 2 * 1024 * 1024;
 
 /** Length, checksum, the id of the log, the number of the record. */
 const HEADER = 24;
@@ -33,7 +33,7 @@ const HEADER = 24;
 const MOST_BYTES_PER_CHARACTER = 3;
 
 /** The longest text of a record. */
-export const LONGEST_RECORD = 256 * 1024;
+export const LONGEST_RECORD = 512 * 1024;
 
 /** One record of a commit log. */
 export interface LogRecord {

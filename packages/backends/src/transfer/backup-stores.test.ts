@@ -1,10 +1,11 @@
 import { hash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { emptySchemas } from "../postgres/empty-schema.suite.ts";
 import { openPostgresBackend } from "../postgres/postgres-backend.ts";
 import { openSqliteBackend } from "../sqlite/sqlite-backend.ts";
+import { startChild } from "../sqlite/start-child.suite.ts";
 import { temporaryFolder } from "../sqlite/temporary-folder.suite.ts";
 import { fillStore, taskId } from "./a-store.suite.ts";
 import { backupStores, restoreStores } from "./backup-stores.ts";
@@ -40,6 +41,34 @@ test("a backup of a folder is restored into a folder or a database, with the sam
   await restoreStores({ file, to: url });
   expect(await recordsIn(url)).toEqual(records);
   await (await openPostgresBackend({ url })).close();
+});
+
+test("a backup beside a server has what it has just committed, and one of a killed server what only its log has", async () => {
+  const from = temporaryFolder();
+  const child = await startChild(from, ["write"]);
+  await expect.poll(() => child.lines().length, { timeout: 20_000 }).toBeGreaterThan(20);
+  const told = child.lines().map((line) => line.split(" "));
+  const [beside, after] = [join(temporaryFolder(), "beside"), join(temporaryFolder(), "after")];
+  mkdirSync(dirname(beside), { recursive: true });
+  mkdirSync(dirname(after), { recursive: true });
+
+  await backupStores({ from, file: beside });
+  await child.kill();
+  const toldLater = child.lines().map((line) => line.split(" "));
+  await backupStores({ from, file: after });
+
+  for (const [file, lines] of [
+    [beside, told],
+    [after, toldLater],
+  ] as const) {
+    const to = join(temporaryFolder(), "restored");
+    await restoreStores({ file, to });
+    const backend = await openSqliteBackend({ folder: to });
+    for (const [id = "", head] of new Map(lines as [string, string][])) {
+      expect((await backend.tasks.get(id))?.head).toBeGreaterThanOrEqual(Number(head));
+    }
+    await backend.close();
+  }
 });
 
 test("a backup has the large files of tasks, also those of sub-agents, and a database needs a folder for them", async () => {
