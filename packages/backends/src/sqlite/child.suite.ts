@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { CommitMode } from "./local-writer.ts";
 import { openWithWorker, startWorker } from "./sqlite-backend.ts";
 
@@ -31,7 +30,7 @@ async function writeForEver(taskId: string, size: number): Promise<never> {
     const committed = await backend.commit(isNew ? { ...step, create } : step);
     if (committed.kind !== "committed") throw new Error(`refused: ${committed.kind}`);
     head = committed.head;
-    // Without a sync it writes faster than the test reads.
-    if (!process.stdout.write(`${taskId} ${head}\n`)) await once(process.stdout, "drain");
+    // The next commit waits until this is written, also if the test reads slowly.
+    await new Promise((written) => process.stdout.write(`${taskId} ${head}\n`, written));
   }
 }
