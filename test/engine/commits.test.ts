@@ -1,8 +1,10 @@
 import { defineAgent } from "convoke";
+import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { textOf } from "@convoke/protocol";
 import { type Engine, getTask, isSettled, listTasks, subscribeToTask } from "@convoke/engine";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { temporaryFolder } from "../start/temporary-folder.ts";
 import { verifies } from "../verifies.ts";
 import { CALLER, anEngine, tell } from "./an-engine.ts";
 import { Reader } from "./a-reader.ts";
@@ -184,12 +186,17 @@ test("an agent does not begin with a message that is stored while the server sto
   expect(await backend.tasks.record(live.task.id)).toMatchObject({ state: "working" });
 });
 
-describe("chunks that come one per turn of the event loop", () => {
+describe.each([
+  ["in memory", async () => createMemoryBackend()],
+  // A commit takes longer than a turn, so that the next chunk is there when it is done.
+  ["in SQLite", () => openSqliteBackend({ folder: temporaryFolder() })],
+])("chunks that come one per turn of the event loop, %s", (_, open) => {
   const COUNT = 600;
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
   async function stepsOf(waitsForCommits: boolean) {
-    const backend = wrapBackend(createMemoryBackend());
+    const backend = wrapBackend(await open());
+    onTestFinished(() => backend.close());
     const agent = defineAgent({
       name: "Steady",
       description: "Says a word in every turn of the event loop.",

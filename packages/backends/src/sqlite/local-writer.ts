@@ -175,6 +175,9 @@ export class LocalWriter {
   #apply(writes: readonly SentWrite[], { at, number }: LoggedRecord): Written {
     const answers = writes.map((write) => this.#writer.write(write, at));
     this.#known = number;
+    // An invalid step must not become valid when the log is read, which has no snapshots.
+    if (answers.some((answer) => typeof answer === "object" && answer.kind === "rejected"))
+      this.flush();
     return { answers };
   }
 

@@ -44,10 +44,11 @@ const step: fc.Arbitrary<SentStep> = fc
   .map(({ events, ...rest }) => ({ ...rest, count: events.length, body: packLines(events) }));
 
 describe("the text of a record", () => {
-  test("has every field of its steps", () => {
+  test("has every field of its steps, except for snapshots, which can be made again", () => {
     fc.assert(
       fc.property(number, fc.array(step, { maxLength: 4 }), (at, steps) => {
-        expect(readLogText(toLogText(at, steps)!)).toEqual({ at, steps });
+        const kept = steps.map(({ snapshot: _, ...rest }) => rest);
+        expect(readLogText(toLogText(at, steps)!)).toEqual({ at, steps: kept });
       }),
       { numRuns: RUNS },
     );
@@ -66,7 +67,6 @@ describe("the text of a record", () => {
   test.each([
     ["another write than a step", { kind: "delete-push", taskId: "t1", id: "p1" }],
     ["an event of two lines", { ...plain, body: "{}\n{}" }],
-    ["a snapshot of two lines", { ...plain, snapshot: { seq: 1, json: "{\n}" } }],
     ["more than fits", { ...plain, body: JSON.stringify("x".repeat(LONGEST_RECORD)) }],
   ] as const)("is not made of %s", (_, write) => {
     expect(toLogText(1, [plain, write])).toBeUndefined();

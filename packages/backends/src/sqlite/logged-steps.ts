@@ -11,7 +11,7 @@ export interface LoggedSteps {
   readonly steps: readonly SentStep[];
 }
 
-/** The fields of a step without its long texts, which follow as lines of their own. */
+/** The fields of a step without its events, which follow as lines of their own. */
 type Head = readonly [
   taskId: string,
   epoch: number,
@@ -22,7 +22,6 @@ type Head = readonly [
   afterHead: number | null,
   afterEpoch: number | null,
   create: NewTask | null,
-  snapshotSeq: number | null,
   rare: Rare | null,
 ];
 
@@ -30,42 +29,39 @@ type Head = readonly [
 type Rare = Pick<SentStep, "message" | "perAgent" | "wakeAt" | "push">;
 
 /**
- * The text for a record of the commit log: the time, and for each step a line of JSON, its events and
- * its snapshot. Events and snapshots are JSON already; inside of more JSON they would have to be escaped.
+ * The text for a record of the commit log: the time, and for each step a line of JSON and its events,
+ * which are JSON already: inside of more JSON they would have to be escaped. It has no snapshots, which
+ * are long and can be made again from the events.
  *
  * Returns `undefined` if the log cannot have them: if some are not steps, or if there is too much.
  */
 export function toLogText(at: number, writes: readonly SentWrite[]): string | undefined {
   let text = String(at);
   for (const write of writes) {
-    if (write.kind !== undefined || !hasItsLines(write)) return undefined;
+    if (write.kind !== undefined || !hasLines(write.body, write.count)) return undefined;
     text += `\n${JSON.stringify(headOf(write))}`;
     if (write.count > 0) text += `\n${write.body}`;
-    if (write.snapshot !== undefined) text += `\n${write.snapshot.json}`;
     if (text.length > LONGEST_RECORD) return undefined;
   }
   return text;
 }
 
-/** The steps in a record. */
+/** The steps in a record, without their snapshots. */
 export function readLogText(text: string): LoggedSteps {
   const lines = text.split("\n");
   const steps: SentStep[] = [];
   let place = 1;
   while (place < lines.length) {
     const head = JSON.parse(lines[place]!) as Head;
-    const [, , count, , , , , , , snapshotSeq] = head;
-    const body = lines.slice(place + 1, place + 1 + count).join("\n");
+    const [, , count] = head;
+    steps.push(toStep(head, lines.slice(place + 1, place + 1 + count).join("\n")));
     place += 1 + count;
-    const snapshot =
-      snapshotSeq === null ? undefined : { seq: snapshotSeq, json: lines[place++] ?? "" };
-    steps.push(toStep(head, body, snapshot));
   }
   return { at: Number(lines[0]), steps };
 }
 
 function headOf(step: SentStep): Head {
-  const { after, create, snapshot, message, perAgent, wakeAt, push } = step;
+  const { after, create, message, perAgent, wakeAt, push } = step;
   const isPlain = message === undefined && perAgent === undefined && push === undefined;
   return [
     step.taskId,
@@ -77,7 +73,6 @@ function headOf(step: SentStep): Head {
     after?.head ?? null,
     after?.epoch ?? null,
     create ?? null,
-    snapshot?.seq ?? null,
     isPlain && wakeAt === undefined ? null : rareOf({ message, perAgent, wakeAt, push }),
   ];
 }
@@ -92,9 +87,8 @@ function rareOf({ message, perAgent, wakeAt, push }: Record<keyof Rare, unknown>
   } as Rare;
 }
 
-function toStep(head: Head, body: string, snapshot: SentStep["snapshot"]): SentStep {
-  const [taskId, epoch, count, state, statusAt, listed, afterHead, afterEpoch, create, , rare] =
-    head;
+function toStep(head: Head, body: string): SentStep {
+  const [taskId, epoch, count, state, statusAt, listed, afterHead, afterEpoch, create, rare] = head;
   return {
     taskId,
     epoch,
@@ -105,12 +99,6 @@ function toStep(head: Head, body: string, snapshot: SentStep["snapshot"]): SentS
     listed,
     ...(afterHead !== null && { after: { head: afterHead, epoch: afterEpoch! } }),
     ...(create !== null && { create }),
-    ...(snapshot !== undefined && { snapshot }),
     ...rare,
   };
-}
-
-/** Whether its texts have the lines that `readLogText` expects. */
-function hasItsLines({ body, count, snapshot }: SentStep): boolean {
-  return hasLines(body, count) && (snapshot === undefined || hasLines(snapshot.json, 1));
 }

@@ -23,6 +23,8 @@ export class CommitTimer {
   /** How many of the last steps came soon after the one before. */
   #quickSteps = 0;
   #gathering: NodeJS.Timeout | undefined;
+  /** Whether something waits for what was added since the last step. */
+  #isHurried = false;
 
   constructor(writer: Committer) {
     this.#writer = writer;
@@ -30,13 +32,20 @@ export class CommitTimer {
 
   /** There is something to commit, and the writer is not committing. */
   start(isChunk: boolean): void {
-    this.#quickSteps = performance.now() - this.#sentAt < QUICK_MS ? this.#quickSteps + 1 : 0;
-    if (!isChunk || this.#quickSteps < MANY_STEPS) commitSoon(this.#writer);
-    else this.#gathering = setTimeout(() => this.hurry(), GATHER_MS);
+    if (!this.#gather(isChunk)) commitSoon(this.#writer);
+  }
+
+  /**
+   * A step was committed, and chunks have arrived meanwhile: whether they wait for more of them. If so,
+   * the writer is called again.
+   */
+  pauses(): boolean {
+    return this.#gather(!this.#isHurried);
   }
 
   /** Does not gather any longer. */
   hurry(): void {
+    this.#isHurried = true;
     if (this.#gathering === undefined) return;
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
@@ -46,6 +55,14 @@ export class CommitTimer {
   /** A step was sent to the store at this time, by `performance.now()`. */
   sent(at: number): void {
     this.#sentAt = at;
+    this.#isHurried = false;
+  }
+
+  #gather(mayWait: boolean): boolean {
+    this.#quickSteps = performance.now() - this.#sentAt < QUICK_MS ? this.#quickSteps + 1 : 0;
+    if (!mayWait || this.#quickSteps < MANY_STEPS) return false;
+    this.#gathering = setTimeout(() => this.hurry(), GATHER_MS);
+    return true;
   }
 }
 

@@ -57,6 +57,11 @@ export class PendingSteps {
   /** Created when an agent first has to wait. */
   #waitingForRoom: (() => void)[] | undefined;
 
+  /** How many steps wait, in addition to the one that is being stored. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
   /** How many events are not stored yet. */
   get events(): number {
     return this.#events;

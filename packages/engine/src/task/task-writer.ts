@@ -111,6 +111,8 @@ export class TaskWriter {
   #verifiedAt = 0;
   #isClosed = false;
   readonly #timer = new CommitTimer(this);
+  /** Whether the last event that was appended is a chunk of an answer. */
+  #isChunkLast = false;
   /** Replaced, never changed. A list, because a task has one or none: a set costs more to fill and empty. */
   #listeners = NO_LISTENERS;
 
@@ -317,6 +319,7 @@ export class TaskWriter {
       else this.#steps.add(step, this.#serializer.entry(event));
     }
     const isChunk = events.at(-1)?.kind === "artifact-update";
+    this.#isChunkLast = isChunk;
     if (!this.#committing) this.#timer.start(isChunk);
     else if (!isChunk) this.#timer.hurry();
     this.#committing = true;
@@ -335,7 +338,7 @@ export class TaskWriter {
     this.#timer.hurry();
   }
 
-  /** Commits everything that was appended, in order. Called by the timer only. */
+  /** Commits what was appended, in order, unless chunks wait for more of them. Called by the timer only. */
   async commitAll(): Promise<void> {
     let pending: PendingStep | undefined;
     while ((pending = this.#steps.next()) !== undefined) {
@@ -364,6 +367,7 @@ export class TaskWriter {
         answer.reject(error);
       }
       this.#steps.done(pending);
+      if (this.#isChunkLast && this.#steps.waiting === 1 && this.#timer.pauses()) return;
     }
     this.#committing = false;
   }
