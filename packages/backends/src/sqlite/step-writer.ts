@@ -126,7 +126,7 @@ export class StepWriter {
       this.#isForgotten(scope, create.contextId);
     const hasEvents = (after: Seq): boolean => this.#hasEvents(stored!, after, step);
     const result = checkCommit({ step, count, stored, taken, isForgotten, hasEvents }, this.#rules);
-    if (result !== undefined) return result.kind === "committed" ? result.head : result;
+    if (result !== undefined) return result;
 
     const task = stored === undefined ? this.#create(step) : this.#update(stored, step);
     const changes = this.#changesOf(step.taskId, task);

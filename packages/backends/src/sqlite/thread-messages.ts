@@ -1,13 +1,13 @@
 import type { TaskState } from "@convoke/protocol";
 import type {
   AcceptedMessage,
+  CommitResult,
   LogPosition,
   NewPush,
   NewTask,
   PruneQuery,
   PushProgress,
   PushRecord,
-  Refusal,
   RemoveQuery,
   Seq,
   StoredSnapshot,
@@ -103,10 +103,13 @@ interface Answers {
   readonly syncMs?: number;
 }
 
-/** The answer to a step is its new head, the most common and cheapest message, or a refusal. */
+/**
+ * The answer to a step is its new head, which is the most common and cheapest message, or a result
+ * that changes nothing: a refusal, or the head of a step that was written before.
+ */
 export type WriteAnswer = StepAnswer | Answered | Rejection;
 
-export type StepAnswer = Seq | Refusal;
+export type StepAnswer = Seq | CommitResult;
 
 interface Answered {
   readonly kind: "answered";
