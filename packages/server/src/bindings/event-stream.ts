@@ -104,7 +104,7 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     removed.addEventListener("abort", this.#onClosing, ONCE);
     // The engine may have closed before the transport opened the stream.
     if (closing.aborted || removed.aborted) this.#onClosing();
-    this.#wake();
+    void this.#pump();
     return this;
   }
 
