@@ -21,7 +21,7 @@ const MOST_LENGTH = 256 * 1024;
 /** How much of a limited database is kept free for what is not written yet. */
 const SPARE_BYTES = 256 * 1024;
 
-/** How often it is tried again to write to a database that another program has locked. */
+/** How often to retry while another program holds a lock on the database. */
 const RETRY_MS = 10;
 
 /** How many pages of the write-ahead log are written before it is moved into the database. */
@@ -37,8 +37,9 @@ const PAGES_PER_OLD_TASK = 3;
 const CHARACTERS_PER_PAGE = 3500;
 
 /**
- * Where steps are committed: on the event loop, which waits for the disk if it is fast. Tests demand
- * that it does, that it does not, or that the writer thread commits everything.
+ * How steps are committed. `"auto"` is what servers use: on the event loop, which waits for the disk only
+ * if the disk is fast. The others force one path, for tests: always wait for the disk, never wait for it,
+ * or leave everything to the writer thread.
  */
 export type CommitMode = "auto" | "wait" | "later" | "thread";
 
@@ -181,7 +182,7 @@ export class LocalWriter {
     return { answers };
   }
 
-  /** The writer thread has committed a batch: what is known about its tasks may not be true any more. */
+  /** Call it after the writer thread has committed a batch: cached tasks may be stale. */
   refresh(): void {
     this.#writer.refresh();
   }
@@ -219,7 +220,7 @@ export class LocalWriter {
 
   /** Overwrites what is left of earlier commits in the log. The database must be up to date. */
   erase(): void {
-    this.#sync();
+    this.#update(true);
     this.#log.erase();
   }
 
@@ -227,7 +228,7 @@ export class LocalWriter {
   close(): void {
     let isApplied = this.flush() === undefined;
     try {
-      if (isApplied && !this.#log.isEmpty) this.#sync();
+      if (isApplied && !this.#log.isEmpty) this.#update(true);
     } catch {
       isApplied = false;
     }
@@ -243,16 +244,10 @@ export class LocalWriter {
     // A database that is locked does no harm while there is space in the log.
     if (failure !== undefined)
       return isFull || failure.code !== "SQLITE_BUSY" ? failure : undefined;
-    if (this.#log.isFullFor(text)) this.#sync();
+    if (this.#log.isFullFor(text)) this.#update(true);
     return undefined;
   }
 
-  /** Syncs the database to the disk, and begins the log again. The database must be up to date. */
-  #sync(): void {
-    this.#update(true);
-  }
-
-  /** @param isSynced also syncs the database to the disk and begins the log again */
   #tryFlush(isSynced: boolean): Failure | undefined {
     const pages = this.#pagesOfFlush();
     try {
@@ -272,6 +267,11 @@ export class LocalWriter {
     return PAGES_PER_FLUSH + ofTasks + changedLength / CHARACTERS_PER_PAGE;
   }
 
+  /**
+   * Writes all changes to the database in one transaction.
+   *
+   * @param isSynced also syncs the database to the disk and restarts the log
+   */
   #update(isSynced: boolean): void {
     // A record that is in doubt is void from now on.
     const applied = this.#log.isBroken ? this.#log.last : this.#known;

@@ -10,7 +10,7 @@ export const GET_PUSH = `${SELECT_PUSH} WHERE pushes.task_id = ? AND id = ?`;
 
 export const PUSHES_OF_TASK = `${SELECT_PUSH} WHERE pushes.task_id = ? ORDER BY id`;
 
-/** Writes push configs. Used in the writer thread, within a transaction. */
+/** Writes push configs, within a transaction. */
 export class PushWriter {
   readonly #findOwner: StatementSync;
   readonly #put: StatementSync;

@@ -57,8 +57,7 @@ export interface SqliteBackendOptions {
 
   /**
    * What a resolved commit survives. `"power"` (default): a power failure, at the cost of one disk
-   * sync per group of commits (`synchronous=FULL`). `"process"`: only a crash of the process
-   * (`NORMAL`), which is several times faster.
+   * sync per group of commits. `"process"`: only a crash of the process, without any sync.
    */
   readonly durability?: "power" | "process";
 

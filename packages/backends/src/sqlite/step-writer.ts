@@ -158,7 +158,7 @@ export class StepWriter {
     this.#cache.drop(taskId);
   }
 
-  /** Forgets everything that can be read from the database, because another connection has written. */
+  /** Drops cached rows because another connection may have written. Call it only when nothing is unwritten. */
   forget(): void {
     this.#cache.clear();
     this.#greatestId = undefined;
@@ -202,7 +202,7 @@ export class StepWriter {
     const { events, snapshot, messages, pushes } = changes;
     const n = (task.n ??= this.#insert(taskId, task, changes.create!));
     if (task.stored !== undefined) this.#rewrite(n, task, task.stored);
-    if (changes.create !== undefined || !isStored(task)) task.stored = columnsOf(task);
+    task.stored = columnsOf(task);
     for (const message of messages ?? []) this.#messages.take(task, { n, taskId }, message);
     if (events !== undefined) {
       const { first, body, at, times } = events;
@@ -381,13 +381,6 @@ interface Columns {
 
 function columnsOf({ epoch, state, statusAt, listed, wakeAt }: Columns): Columns {
   return { epoch, state, statusAt, listed, wakeAt };
-}
-
-/** Whether the columns of the row are those of the task. */
-function isStored({ stored, epoch, state, statusAt, listed, wakeAt }: CachedTask): boolean {
-  if (stored?.epoch !== epoch || stored.state !== state || stored.statusAt !== statusAt)
-    return false;
-  return stored.listed === listed && stored.wakeAt === wakeAt;
 }
 
 /** A task in the cache of the writer, which saves a query for each step. */

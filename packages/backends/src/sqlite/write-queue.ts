@@ -24,7 +24,7 @@ const GATHERING = { writes: 4, ms: 4 };
 /** A batch with this many writes is not collected any longer: one more makes them hardly cheaper. */
 const ENOUGH = 128;
 
-/** How long after a commit the database has it at the latest, unless it is locked. */
+/** Maximum delay between a commit and its transaction in the database, unless the database is locked. */
 export const FLUSH_MS = 100;
 
 type Result = CommitResult | WriteResults[keyof WriteResults];
@@ -257,7 +257,7 @@ export class WriteQueue {
     this.#flushTimer = undefined;
     if (this.#refusal !== undefined) return;
     const failure = this.#local.flush();
-    // Those that commit or read are told why; here it is only tried again.
+    // The next commit or read reports the failure; the timer only retries.
     if (failure === undefined) this.#checkpointIfDue();
     else if (isDamage(failure.code)) this.#errorOf(failure);
     else this.#flushTimer ??= setTimeout(this.#flush, FLUSH_MS);
