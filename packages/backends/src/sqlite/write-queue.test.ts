@@ -134,6 +134,23 @@ describe("group commit", () => {
     await backend.close();
   });
 
+  test.each(["auto", "thread"] as const)(
+    "a step that is committed again wakes no watcher (%s)",
+    async (mode) => {
+      const { backend } = await openObserved({}, mode);
+      await backend.commit(aCreation("t1"));
+      const heads: number[] = [];
+      backend.watch("t1", (head) => heads.push(head));
+      const step = { ...aStep("t1", ["2"]), after: { head: 1, epoch: 1 } };
+
+      const answers = [await backend.commit(step), await backend.commit(step)];
+
+      expect(answers).toEqual(Array(2).fill({ kind: "committed", head: 2 }));
+      expect(heads).toEqual([2]);
+      await backend.close();
+    },
+  );
+
   test("closing checkpoints the write-ahead log and leaves only the database", async () => {
     const { backend, folder } = await openObserved();
     await backend.commit(aCreation("t1"));
