@@ -32,13 +32,15 @@ interface StreamEntry {
 export interface EntryReader<Entry extends StreamEntry> {
   /** Whether all entries have been read. */
   readonly isEnded: boolean;
-  /** What comes before the log. Later calls return nothing. */
-  opening(): readonly Entry[] | Promise<readonly Entry[]>;
+  /** What comes before the log. Called once. */
+  opening(): Page<Entry>;
   /** Called with the end of the log after each commit. */
   committed?(head: Seq): void;
   /** The next entries. Empty means: wait for the next commit. */
-  next(): readonly Entry[] | Promise<readonly Entry[]>;
+  next(): Page<Entry>;
 }
+
+type Page<Entry> = readonly Entry[] | Promise<readonly Entry[]>;
 
 export interface EventStreamOptions<Entry extends StreamEntry = LogEntry> {
   /** The task whose commits wake the stream, its agent, and the owner that reads it. */
@@ -68,6 +70,7 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
   readonly #options: EventStreamOptions<Entry>;
   readonly #counted: { readonly taskId: string; readonly owner: string };
   #pumping = false;
+  #hasOpened = false;
   /** Whether there may be something to write. */
   #hasMore = false;
   #blocked = false;
@@ -104,19 +107,24 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     removed.addEventListener("abort", this.#onClosing, ONCE);
     // The engine may have closed before the transport opened the stream.
     if (closing.aborted || removed.aborted) this.#onClosing();
-    void this.#pump();
+    this.#pump();
     return this;
   }
 
   drained(): void {
     this.#blocked = false;
     this.#flush();
-    void this.#pump();
+    this.#pump();
   }
 
   /** In the middle of a frame, a keep-alive would become a part of it. */
   onIdle(): void {
     if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
+  }
+
+  onTurn(): void {
+    this.#wakeScheduled = false;
+    this.#pump();
   }
 
   closed(): void {
@@ -137,36 +145,54 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
   #wake(): void {
     if (this.#wakeScheduled) return;
     this.#wakeScheduled = true;
-    setImmediate(() => {
-      this.#wakeScheduled = false;
-      void this.#pump();
-    });
+    callSoon(this);
   }
 
-  async #pump(): Promise<void> {
+  /** Writes what there is to read. No promise is created for what is in memory. */
+  #pump(): void {
     this.#hasMore = true;
     if (this.#pumping) return;
     this.#pumping = true;
-    const { reader } = this.#options;
     try {
-      const opening = reader.opening();
-      this.#writePage(opening instanceof Promise ? await opening : opening);
       // All was read before, but a large frame was not written to its end yet.
-      if (reader.isEnded) this.#finish();
-      // If a commit wakes us during a read, read again: the page may predate that commit.
-      while (this.#hasMore && !this.#ended && !this.#blocked) {
-        this.#hasMore = false;
-        const page = reader.next();
-        const entries = page instanceof Promise ? await page : page;
-        this.#writePage(entries);
-        if (reader.isEnded) this.#finish();
-        else if (entries.length > 0) this.#hasMore = true;
+      if (this.#options.reader.isEnded) this.#finish();
+      let page: Page<Entry> | undefined;
+      while ((page = this.#nextPage()) !== undefined) {
+        if (page instanceof Promise) return void this.#pumpLater(page);
+        this.#take(page);
       }
     } catch (error) {
       this.fail(error);
-    } finally {
-      this.#pumping = false;
     }
+    this.#pumping = false;
+  }
+
+  async #pumpLater(page: Promise<readonly Entry[]>): Promise<void> {
+    try {
+      this.#take(await page);
+    } catch (error) {
+      this.fail(error);
+    }
+    this.#pumping = false;
+    if (this.#hasMore) this.#pump();
+  }
+
+  #nextPage(): Page<Entry> | undefined {
+    const { reader } = this.#options;
+    if (!this.#hasMore || this.#ended || this.#blocked) return undefined;
+    if (!this.#hasOpened) {
+      this.#hasOpened = true;
+      return reader.opening();
+    }
+    // If a commit wakes us during a read, read again: the page may predate that commit.
+    this.#hasMore = false;
+    return reader.next();
+  }
+
+  #take(entries: readonly Entry[]): void {
+    this.#writePage(entries);
+    if (this.#options.reader.isEnded) this.#finish();
+    else if (entries.length > 0) this.#hasMore = true;
   }
 
   #writePage(entries: readonly Entry[]): void {
@@ -224,6 +250,23 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
 }
 
 const ONCE = { once: true } as const;
+
+/** The streams that commits of this turn of the event loop have woken. */
+let woken: Woken[] = [];
+
+interface Woken {
+  onTurn(): void;
+}
+
+function callSoon(stream: Woken): void {
+  if (woken.push(stream) === 1) setImmediate(callWoken);
+}
+
+function callWoken(): void {
+  const streams = woken;
+  woken = [];
+  for (const stream of streams) stream.onTurn();
+}
 
 /** The largest frame that is written at once. */
 const CHUNK = 64 * 1024;

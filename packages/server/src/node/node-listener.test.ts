@@ -1,7 +1,12 @@
-import { type IncomingMessage, request as open } from "node:http";
+import { Agent, type IncomingMessage, type RequestListener, request as open } from "node:http";
+import { connect } from "node:net";
+import { buffer, text as textOf } from "node:stream/consumers";
+import { gunzipSync, gzipSync } from "node:zlib";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   type ByteSink,
+  type ByteStreamControl,
   type HttpRequest,
   type HttpResponse,
   type RequestHandler,
@@ -54,26 +59,37 @@ test.each([
   expect(locateRequest(incoming, option)).toEqual({ target, basePath });
 });
 
+type Handle = (request: HttpRequest) => Promise<HttpResponse>;
+
 /** A handler on a real port, with defaults for everything else. */
-function serving(
-  handle: (request: HttpRequest) => Promise<HttpResponse>,
-  options: Partial<RequestHandler> = {},
-): Promise<string> {
+function serving(handle: Handle, options: Partial<RequestHandler> = {}): Promise<string> {
+  return listening(listenerFor(handle, options));
+}
+
+function listenerFor(handle: Handle, options: Partial<RequestHandler> = {}): RequestListener {
   let requests = 0;
-  return listening(
-    createNodeListener({
-      handle,
-      basePath: "",
-      maxBodyBytes: 1000,
-      maxUnreadBytes: 1000,
-      timeouts: resolveTimeouts(),
-      reject: () => ({ status: 429, headers: {}, body: "" }),
-      onLimit: () => undefined,
-      requestId: () => `r-${++requests}`,
-      onResponse: () => undefined,
-      ...options,
-    }),
-  );
+  return createNodeListener({
+    handle,
+    basePath: "",
+    maxBodyBytes: 1000,
+    maxUnreadBytes: 1000,
+    timeouts: resolveTimeouts(),
+    reject: () => ({ status: 429, headers: {}, body: "" }),
+    onLimit: () => undefined,
+    requestId: () => `r-${++requests}`,
+    onResponse: () => undefined,
+    ...options,
+  });
+}
+
+/** A response whose body is these pieces, each written on its own. */
+function streamOf(pieces: readonly (string | Uint8Array)[]): HttpResponse {
+  const open = (sink: ByteSink): ByteStreamControl => {
+    for (const piece of pieces) sink.write(piece);
+    sink.end();
+    return { drained: () => undefined, closed: () => undefined };
+  };
+  return { status: 200, headers: {}, body: { open } };
 }
 
 test("a request reaches the handler with its path, query, headers and body", async () => {
@@ -192,6 +208,51 @@ test("a stream sends its headers before its first event", async () => {
 
   expect(answer.headers.get("content-type")).toBe("text/event-stream");
   expect(await answer.text()).toBe("one two");
+});
+
+test("a stream arrives as it was written, and its connection is used again", async () => {
+  const text = fc.string({ unit: "binary", maxLength: 20 });
+  const long = fc.tuple(text, fc.integer({ min: 1, max: 2000 })).map(([one, n]) => one.repeat(n));
+  const pieces = fc.array(fc.oneof(text, long, fc.uint8Array()), { maxLength: 8 });
+  let sent: readonly (string | Uint8Array)[] = [];
+  const url = await serving(() => Promise.resolve(streamOf(sent)));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  let requests = 0;
+
+  await fc.assert(
+    fc.asyncProperty(pieces, async (given) => {
+      sent = given;
+      const request = open(url, { agent }).end();
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        request.on("response", resolve).on("error", reject);
+      });
+
+      expect(await buffer(answer)).toEqual(Buffer.concat(given.map((piece) => Buffer.from(piece))));
+      expect(request.reusedSocket).toBe(requests++ > 0);
+    }),
+  );
+  agent.destroy();
+});
+
+test("a stream to a client of HTTP/1.0 has no chunks", async () => {
+  const url = new URL(await serving(() => Promise.resolve(streamOf(["one ", "two"]))));
+  const socket = connect(Number(url.port), url.hostname);
+  socket.write("GET / HTTP/1.0\r\n\r\n");
+
+  expect(await textOf(socket)).toMatch(/\r\n\r\none two$/);
+});
+
+test("middleware that replaces `write` gets what the stream writes", async () => {
+  const listener = listenerFor(() => Promise.resolve(streamOf(["one ", "two"])));
+  const url = await listening((incoming, outgoing) => {
+    const write = outgoing.write.bind(outgoing) as (piece: Uint8Array) => boolean;
+    outgoing.write = (piece: string) => write(gzipSync(piece));
+    listener(incoming, outgoing);
+  });
+
+  const answer = Buffer.from(await (await fetch(url)).arrayBuffer());
+
+  expect(gunzipSync(answer).toString()).toBe("one two");
 });
 
 test("a stream is notified when its reader is behind, has caught up, and has left", async () => {
