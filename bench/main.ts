@@ -75,6 +75,8 @@ const shortStreams = (count: number): Promise<readonly Row[]> =>
     atOnce: 1,
     streams: size(100, 10),
     rounds: size(9, 1),
+    // V8 still compiles until then, as with the messages.
+    warmUps: size(60, 1),
     limit: 2.2,
     overPeer: 1,
   });

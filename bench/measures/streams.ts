@@ -12,6 +12,8 @@ interface Options {
   readonly atOnce: number;
   readonly streams: number;
   readonly rounds: number;
+  /** Unmeasured samples of each contender before the first round. Default none. */
+  readonly warmUps?: number;
   readonly limit: number;
   /** Also measures the memory backend, with both backends beside SDK 0.3.14 with Express. */
   readonly overPeer?: number;
@@ -19,12 +21,12 @@ interface Options {
 
 /** CPU of streamed answers, relative to bare `node:http`. */
 export async function streams(field: Field, options: Options): Promise<readonly Row[]> {
-  const { order, rounds, work, limit, overPeer } = options;
+  const { order, rounds, warmUps = 0, work, limit, overPeer } = options;
   const memory = overPeer === undefined ? [] : both(field.memory);
   const everyone = [...both(field.bare), ...both(field.ours), ...memory, ...peersOf(field)];
-  const samples = await interleave(everyone, rounds, (contender) =>
-    cpuOfStream(contender, order, options),
-  );
+  const sample = (contender: Contender): Promise<Figure> => cpuOfStream(contender, order, options);
+  await interleave(everyone, warmUps, sample);
+  const samples = await interleave(everyone, rounds, sample);
   const row = ratioRow(field, samples, { work, unit: " ms", limit });
   if (overPeer === undefined) return [row];
   const beside = { unit: " ms", limit: overPeer };
