@@ -55,18 +55,20 @@ describe("group commit", () => {
     ["a new task", aCreation("new")],
     ["the end of a task", { ...aStep("t0", ["end"]), state: "completed" }],
     ["a message to a task", { ...aStep("t0", ["m"]), message: { messageId: "m1", digest: "d1" } }],
+    ["output that something waits for", aStep("t0", ["step"])],
   ] as const)(
-    "while many tasks write, their output waits for more, and %s does not",
+    "while many tasks write, their chunks wait for more, and %s does not",
     async (_, step) => {
       const { backend, batches } = await openObserved();
       const taskIds = Array.from({ length: 8 }, (_task, index) => `t${index}`);
-      const output = (event: string) => taskIds.map((id) => backend.commit(aStep(id, [event])));
+      const chunks = (event: string) =>
+        taskIds.map((id) => backend.commit({ ...aStep(id, [event]), mayWait: true }));
       await Promise.all(taskIds.map((id) => backend.commit(aCreation(id))));
-      await Promise.all(output("2"));
+      await Promise.all(chunks("2"));
       const before = batches.length;
       stopTimers();
 
-      const waiting = output("3");
+      const waiting = chunks("3");
       await new Promise((resolve) => setImmediate(resolve));
       expect(batches).toHaveLength(before);
       await Promise.all([...waiting, backend.commit(step)]);
@@ -90,14 +92,15 @@ describe("group commit", () => {
     await backend.close();
   });
 
-  test("the output of few tasks never waits for more", async () => {
+  test("the chunks of few tasks never wait for more", async () => {
     const { backend } = await openObserved();
     await backend.commit(aCreation("t1"));
     await backend.commit(aCreation("t2"));
     stopTimers();
 
     for (const event of ["2", "3", "4"]) {
-      await Promise.all(["t1", "t2"].map((id) => backend.commit(aStep(id, [event]))));
+      const chunk = { ...aStep("t1", [event]), mayWait: true } as const;
+      await Promise.all(["t1", "t2"].map((taskId) => backend.commit({ ...chunk, taskId })));
     }
 
     expect(await backend.read("t2", 0, 9)).toHaveLength(4);

@@ -14,12 +14,11 @@ import type {
 import { type StorageWorker, WriterThread } from "./writer-thread.ts";
 
 /**
- * How long a batch is collected while it has only output of running tasks, if the one before it had
- * at least this many writes: a sync costs more than most steps. A token that arrives a few milliseconds
- * later does not matter; a caller that waits for the first event of its task, or for its end, does not
- * wait for this.
+ * How long a batch is collected while nothing waits for it, if the one before it had at least this many
+ * writes: a sync costs more than most steps. A token that arrives a few milliseconds later does not
+ * matter; a caller that waits for the first event of its task, or for its end, does not wait for this.
  */
-const GATHERING = { writes: 4, ms: 4 };
+const GATHERING = { writes: 4, ms: 8 };
 
 /** A batch with this many writes is not collected any longer: one more makes them hardly cheaper. */
 const ENOUGH = 128;
@@ -74,12 +73,12 @@ export class WriteQueue {
   #waitingPending: Pending[] = [];
   #out: readonly Pending[] = [];
   #sentAt = 0;
-  /** Whether some of `waiting` are not just output of a running task. */
+  /** Whether something waits for some of `waiting`. */
   #isUrgent = false;
   #isScheduled = false;
   /** The timer until which the next batch is collected, if it is. */
   #timer: NodeJS.Timeout | undefined;
-  /** Whether the next batch is collected while it has only output. */
+  /** Whether the next batch is collected while nothing waits for it. */
   #isGathering = false;
   #failure: Error | undefined;
   /** Why no more writes are accepted. */
@@ -104,7 +103,7 @@ export class WriteQueue {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     const committed = new Promise<CommitResult>((resolve, reject) => {
       this.#waiting.push(toSentStep(step));
-      if (!isOutput(step)) this.#isUrgent = true;
+      if (step.mayWait !== true) this.#isUrgent = true;
       this.#waitingPending.push({ taskId: step.taskId, resolve, reject });
       this.#schedule();
     });
@@ -178,8 +177,8 @@ export class WriteQueue {
    * Sends after everything that is ready to run has run: a microtask alone would
    * run before code that resumes in the same turn. A batch that is committed on the
    * event loop also takes what the requests of this turn write: no more can be added while
-   * it is in progress. If many tasks write, their output waits a little longer, until something else
-   * is written or there is enough of it; a single writer never waits.
+   * it is in progress. If many tasks write, the chunks of their answers wait a little longer, until
+   * something waits for a write or there is enough of them; a single writer never waits.
    */
   #schedule(): void {
     if (this.#out.length > 0) return;
@@ -357,10 +356,4 @@ export class WriteQueue {
     this.#takeWaiting();
     this.#options.onFatal(this.#failure);
   }
-}
-
-/** Whether the step only adds to the log of a running task, such as the chunks of an answer. */
-function isOutput({ create, message, state, wakeAt, push }: CommitStep): boolean {
-  const isPlain = create === undefined && message === undefined && push === undefined;
-  return isPlain && wakeAt === undefined && state === "working";
 }

@@ -107,6 +107,8 @@ export interface CommitStep {
   readonly running?: boolean | "elsewhere";
   /** The ids of the mailbox entries that this step handles. They are removed with it. */
   readonly mailbox?: readonly string[];
+  /** Nothing waits for this step: it may be stored some milliseconds later, together with others. */
+  readonly mayWait?: true;
 }
 
 /** The end of a log, and the epoch of the run that wrote it. */

@@ -23,7 +23,6 @@ export class CommitTimer {
   /** How many of the last steps came soon after the one before. */
   #quickSteps = 0;
   #gathering: NodeJS.Timeout | undefined;
-  /** Whether something waits for what was added since the last step. */
   #isHurried = false;
 
   constructor(writer: Committer) {
@@ -43,13 +42,15 @@ export class CommitTimer {
     return this.#gather(!this.#isHurried);
   }
 
-  /** Does not gather any longer. */
+  /** Whether something waits for what was added since the last step. */
+  get isHurried(): boolean {
+    return this.#isHurried;
+  }
+
+  /** Something waits for what was added: it is not gathered any longer. */
   hurry(): void {
     this.#isHurried = true;
-    if (this.#gathering === undefined) return;
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
-    commitSoon(this.#writer);
+    if (this.#gathering !== undefined) this.#commitGathered();
   }
 
   /** A step was sent to the store at this time, by `performance.now()`. */
@@ -61,8 +62,14 @@ export class CommitTimer {
   #gather(mayWait: boolean): boolean {
     this.#quickSteps = performance.now() - this.#sentAt < QUICK_MS ? this.#quickSteps + 1 : 0;
     if (!mayWait || this.#quickSteps < MANY_STEPS) return false;
-    this.#gathering = setTimeout(() => this.hurry(), GATHER_MS);
+    this.#gathering = setTimeout(() => this.#commitGathered(), GATHER_MS);
     return true;
+  }
+
+  #commitGathered(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    commitSoon(this.#writer);
   }
 }
 

@@ -59,17 +59,43 @@ test("the storage does not count as failing after a write that failed and that a
   expect(health.isFailing).toBe(false);
 });
 
-test("a mailbox entry is handled by a step of its own, after the output that waits to be stored", async () => {
+/** A writer, and the steps that it has sent to its store. */
+function observed(): { readonly writer: TaskWriter; readonly steps: readonly CommitStep[] } {
   const memory = createMemoryBackend();
   const steps: CommitStep[] = [];
-  const backend = {
-    ...memory,
-    commit: (step: CommitStep) => {
-      steps.push(step);
-      return memory.commit(step);
-    },
+  const commit = (step: CommitStep): Promise<CommitResult> => {
+    steps.push(step);
+    return memory.commit(step);
   };
-  const writer = new TaskWriter({ ...FACTS, backend });
+  return { writer: new TaskWriter({ ...FACTS, backend: { ...memory, commit } }), steps };
+}
+
+test("only chunks may wait to be stored, unless something waits for them", async () => {
+  const { writer, steps } = observed();
+  const chunk = (text: string): AgentEvent => ({
+    kind: "artifact-update",
+    taskId: "t1",
+    contextId: "c1",
+    artifact: { artifactId: "answer-1", parts: [{ kind: "text", text }] },
+  });
+  const run = { epoch: 1, insist: true };
+
+  await writer.append([task], { epoch: 1, create: CREATE });
+  await writer.append([output("note")], run);
+  await writer.append([chunk("a")], run);
+  await writer.append([chunk("b"), output("note")], run);
+  const awaited = writer.append([chunk("c")], run);
+  writer.hurry();
+  await awaited;
+  await writer.append([chunk("d")], run);
+  await writer.append([], { ...run, mailbox: ["7"] });
+
+  const may = steps.map(({ mayWait }) => mayWait);
+  expect(may).toEqual([undefined, undefined, true, undefined, undefined, true, undefined]);
+});
+
+test("a mailbox entry is handled by a step of its own, after the output that waits to be stored", async () => {
+  const { writer, steps } = observed();
 
   await writer.append([task], { epoch: 1, create: CREATE });
   await Promise.all([

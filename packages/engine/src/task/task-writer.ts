@@ -318,10 +318,9 @@ export class TaskWriter {
       if (isUnstored) this.#steps.addUnstored(step, new LogEntry(event, ""));
       else this.#steps.add(step, this.#serializer.entry(event));
     }
-    const isChunk = events.at(-1)?.kind === "artifact-update";
-    this.#isChunkLast = isChunk;
-    if (!this.#committing) this.#timer.start(isChunk);
-    else if (!isChunk) this.#timer.hurry();
+    this.#isChunkLast = events.at(-1)?.kind === "artifact-update";
+    if (!this.#committing) this.#timer.start(this.#isChunkLast);
+    else if (!this.#isChunkLast) this.#timer.hurry();
     this.#committing = true;
     return step.answer.promise;
   }
@@ -425,6 +424,8 @@ export class TaskWriter {
     if (options.push !== undefined) step.push = options.push;
     if (running !== undefined) step.running = running;
     if (options.mailbox !== undefined) step.mailbox = options.mailbox;
+    const areChunks = entries.length > 0 && entries.every(isChunk);
+    if (areChunks && !this.#timer.isHurried) step.mayWait = true;
     return { step, next };
   }
 
@@ -497,4 +498,9 @@ export class TaskWriter {
     const statusAt = timestamp === undefined ? this.#status.statusAt : Date.parse(timestamp);
     this.#status = this.#steps.status ?? { state, statusAt };
   }
+}
+
+/** Whether the entry is a part of an answer, which no one waits for: more will follow. */
+function isChunk({ event }: LogEntry): boolean {
+  return event.kind === "artifact-update";
 }
