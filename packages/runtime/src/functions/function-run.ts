@@ -136,13 +136,12 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
     return new Promise(() => undefined);
   }
 
-  readonly #onYield = ({ done, value }: IteratorResult<Yielded, Yielded | void>): void => {
+  readonly #onYield = (result: IteratorResult<Yielded, Yielded | void>): void => {
     this.#isPulling = false;
     if (this.#isDone) return;
-    this.#isDone = done === true;
+    this.#isDone = result.done === true;
     try {
-      if (done === true) this.#emitted.push(...this.#last(value));
-      else this.#emitted.push(...this.#outputs(value, `yielded as output ${(this.#yields += 1)}`));
+      this.#emit(result);
     } catch (error) {
       // The function yielded an invalid value. Treat it as if the function had thrown the error.
       this.#failure = { error: this.secrets.hideError(error) };
@@ -150,6 +149,13 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
     }
     this.#goOn();
   };
+
+  #emit({ done, value }: IteratorResult<Yielded, Yielded | void>): void {
+    this.#yields += 1;
+    if (done === true) this.#emitted.push(...this.#last(value));
+    else if (typeof value === "string") this.#emitted.push(this.#events.chunk(value));
+    else this.#emitted.push(...this.#outputs(value, `yielded as output ${this.#yields}`));
+  }
 
   /**
    * Events that arrive at the same time are delivered as one batch, up to a limit. A burst of
@@ -203,14 +209,13 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
 
   /** The return value is the last output. Text completes the answer. */
   #last(value: Yielded | void): Batch {
-    const isText = value === undefined || typeof value === "string";
-    const said = isText ? [] : this.#outputs(value, "returned");
-    return [...this.#events.end(typeof value === "string" ? value : ""), ...said];
+    if (typeof value === "string") return this.#events.end(value);
+    const said = value === undefined ? [] : this.#outputs(value, "returned");
+    return [...this.#events.end(), ...said];
   }
 
   /** @param how how the function produced it, for the error */
-  #outputs(yielded: Yielded, how: string): Batch {
-    if (typeof yielded === "string") return [this.#events.chunk(yielded)];
+  #outputs(yielded: Exclude<Yielded, string>, how: string): Batch {
     const { kind } = (yielded ?? {}) as { readonly kind?: unknown };
     if (typeof kind !== "string" || !isOutputKind(kind)) {
       const shown = inspect(yielded, { depth: 2, breakLength: Number.POSITIVE_INFINITY });
@@ -284,10 +289,10 @@ class AnswerEvents {
   chunk(text: string): AgentEvent {
     const append = this.#isOpen;
     this.#isOpen = true;
-    return this.#artifactUpdate(
-      { artifactId: this.#answerId, parts: [textPart(text)] },
-      { append },
-    );
+    const { id: taskId, contextId } = this.#turn.task;
+    const artifact = { artifactId: this.#answerId, parts: [textPart(text)] };
+    // Without the spread of `#artifactUpdate`: most events are chunks.
+    return { kind: "artifact-update", taskId, contextId, artifact, append };
   }
 
   said(said: FunctionOutput): Batch {
