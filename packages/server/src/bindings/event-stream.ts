@@ -2,6 +2,7 @@ import {
   type EventStreamSource,
   type LogEntry,
   type Seq,
+  type ServedAgent,
   streamDisconnected,
 } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
@@ -42,9 +43,11 @@ export interface EntryReader<Entry extends StreamEntry> {
 
 type Page<Entry> = readonly Entry[] | Promise<readonly Entry[]>;
 
+type Source = Pick<EventStreamSource, "engine" | "agent" | "taskId" | "owner">;
+
 export interface EventStreamOptions<Entry extends StreamEntry = LogEntry> {
   /** The task whose commits wake the stream, its agent, and the owner that reads it. */
-  readonly source: Pick<EventStreamSource, "engine" | "agent" | "taskId" | "owner">;
+  readonly source: Source;
   readonly reader: EntryReader<Entry>;
   readonly framing: Framing<Entry>;
   readonly keepAlive: KeepAlive;
@@ -79,6 +82,8 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
   #sink: ByteSink | undefined;
   #stopWatching: () => void = () => undefined;
   #idleTimer: IdleTimer | undefined;
+  /** Its place among the open streams of the agent. */
+  #place: Member<Open> | undefined;
   /** Frames that are too large for one write; the first is written up to `#sent`. */
   readonly #unsent: Frames[] = [];
   #sent = 0;
@@ -101,12 +106,9 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     });
     this.#idleTimer = keepAlive.start(this);
     source.engine.openStreams.open(this.#counted);
-    const { closing } = source.engine;
-    const { removed } = source.agent;
-    closing.addEventListener("abort", this.#onClosing, ONCE);
-    removed.addEventListener("abort", this.#onClosing, ONCE);
+    this.#place = openStreams(source).add(this);
     // The engine may have closed before the transport opened the stream.
-    if (closing.aborted || removed.aborted) this.#onClosing();
+    if (source.engine.closing.aborted || source.agent.removed.aborted) this.onClosing();
     this.#pump();
     return this;
   }
@@ -120,6 +122,13 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
   /** In the middle of a frame, a keep-alive would become a part of it. */
   onIdle(): void {
     if (this.#unsent.length === 0) this.#write(this.#options.framing.keepAlive);
+  }
+
+  /** The engine closes, or no longer serves the agent: the client reconnects and resumes after its cursor. */
+  onClosing(): void {
+    // The client cannot use the beginning of a frame, and ignores it.
+    if (this.#unsent.splice(0).length === 0) this.#write(this.#options.framing.reconnect());
+    this.#finish();
   }
 
   onTurn(): void {
@@ -230,26 +239,49 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     this.#sink?.end();
   }
 
-  /** The engine closes, or no longer serves the agent: the client reconnects and resumes after its cursor. */
-  readonly #onClosing = (): void => {
-    // The client cannot use the beginning of a frame, and ignores it.
-    if (this.#unsent.splice(0).length === 0) this.#write(this.#options.framing.reconnect());
-    this.#finish();
-  };
-
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { engine, agent } = this.#options.source;
-    engine.openStreams.close(this.#counted);
-    engine.closing.removeEventListener("abort", this.#onClosing);
-    agent.removed.removeEventListener("abort", this.#onClosing);
+    const { source } = this.#options;
+    source.engine.openStreams.close(this.#counted);
+    if (this.#place !== undefined) openStreams(source).delete(this.#place);
     this.#stopWatching();
     this.#idleTimer?.stop();
   }
 }
 
 const ONCE = { once: true } as const;
+
+interface Open {
+  onClosing(): void;
+}
+
+/** The open streams of each agent. */
+const OPEN = new WeakMap<ServedAgent, ShortLivedSet<Open>>();
+
+/**
+ * The open streams of an agent, which all end when it is removed or the engine closes. They share two
+ * listeners, because listeners of their own would take as much memory as the stream itself.
+ */
+function openStreams({ engine, agent }: Source): ShortLivedSet<Open> {
+  const known = OPEN.get(agent);
+  if (known !== undefined) return known;
+  const streams = new ShortLivedSet<Open>();
+  OPEN.set(agent, streams);
+  const close = (): void => {
+    for (const stream of streams) stream.onClosing();
+  };
+  engine.closing.addEventListener("abort", close, ONCE);
+  agent.removed.addEventListener(
+    "abort",
+    () => {
+      engine.closing.removeEventListener("abort", close);
+      close();
+    },
+    ONCE,
+  );
+  return streams;
+}
 
 /** The streams that commits of this turn of the event loop have woken. */
 let woken: Woken[] = [];

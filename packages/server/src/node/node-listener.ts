@@ -282,12 +282,13 @@ function stream(exchange: Exchange, body: ByteStream, trailers?: () => HttpHeade
 
 /**
  * Collects what is written, until the returned function was called and everything that is ready to run
- * has run: each packet costs the same, so headers are sent with the events that are there already.
+ * has run: each packet costs the same, so headers are sent with the events that are there already. That
+ * includes events of a commit that is made meanwhile, whose readers are called before `uncork`.
  */
 function cork({ socket, req }: ServerResponse): () => void {
   if (socket === null || req.httpVersionMajor !== 1) return () => undefined;
   socket.cork();
-  return () => void setImmediate(uncork, socket);
+  return () => queueMicrotask(() => process.nextTick(setImmediate, uncork, socket));
 }
 
 function uncork(socket: Socket): void {
@@ -352,10 +353,11 @@ const ONE_PIECE = 4096;
  * more than all other work for an event.
  */
 function writeText(outgoing: ServerResponse, text: string): boolean {
-  const { chunkedEncoding, write } = outgoing;
   // Middleware that replaces `write`, for example to compress, must get the text as it is.
-  const isPlain = chunkedEncoding && write === ServerResponse.prototype.write;
-  if (!isPlain || text.length > ONE_PIECE) return outgoing.write(text);
+  const isReplaced = outgoing.write !== ServerResponse.prototype.write;
+  if (isReplaced || !outgoing.chunkedEncoding || text.length > ONE_PIECE) {
+    return outgoing.write(text);
+  }
   const bytes = Buffer.byteLength(text);
   // An empty chunk would end the body.
   if (bytes === 0) return true;
