@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import {
@@ -314,6 +314,8 @@ class ResponseSink implements ByteSink {
   control: ByteStreamControl | undefined;
   readonly #exchange: Exchange;
   readonly #trailers: (() => HttpHeaders) | undefined;
+  /** Whether `write` is the method of Node. */
+  #isPlain: boolean | undefined;
   /** Created when the client is first behind: most streams never need it. */
   #watch: ((isBehind?: boolean) => void) | undefined;
 
@@ -322,9 +324,16 @@ class ResponseSink implements ByteSink {
     this.#trailers = trailers;
   }
 
+  /** Called after the headers, which decide it. */
+  get #isChunked(): boolean {
+    const { outgoing } = this.#exchange;
+    return outgoing.chunkedEncoding && (this.#isPlain ??= !replacesWrite(outgoing));
+  }
+
   write(piece: string | Uint8Array): boolean {
     const { outgoing } = this.#exchange;
-    const isRead = typeof piece === "string" ? writeText(outgoing, piece) : outgoing.write(piece);
+    const isShort = typeof piece === "string" && piece.length <= ONE_PIECE;
+    const isRead = isShort && this.#isChunked ? writeChunk(outgoing, piece) : outgoing.write(piece);
     if (!isRead) (this.#watch ??= watchReader(this.#exchange))();
     return isRead;
   }
@@ -352,12 +361,7 @@ const ONE_PIECE = 4096;
  * Writes a short text as one chunk (RFC 9112 §7.1) in one piece. Node would write four, which costs
  * more than all other work for an event.
  */
-function writeText(outgoing: ServerResponse, text: string): boolean {
-  // Middleware that replaces `write`, for example to compress, must get the text as it is.
-  const isReplaced = outgoing.write !== ServerResponse.prototype.write;
-  if (isReplaced || !outgoing.chunkedEncoding || text.length > ONE_PIECE) {
-    return outgoing.write(text);
-  }
+function writeChunk(outgoing: ServerResponse, text: string): boolean {
   const bytes = Buffer.byteLength(text);
   // An empty chunk would end the body.
   if (bytes === 0) return true;
@@ -369,6 +373,16 @@ function writeText(outgoing: ServerResponse, text: string): boolean {
   } finally {
     outgoing.chunkedEncoding = true;
   }
+}
+
+/** Whether something has replaced the method `write` of Node, as middleware does that compresses. */
+function replacesWrite(outgoing: ServerResponse): boolean {
+  let methods = 0;
+  let holder: object | null = outgoing;
+  for (; holder !== null; holder = Object.getPrototypeOf(holder) as object | null) {
+    if (Object.hasOwn(holder, "write")) methods += 1;
+  }
+  return methods > 1;
 }
 
 /** What Express and Connect add to a request when they remove a prefix from its URL. */
