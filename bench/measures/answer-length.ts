@@ -1,6 +1,6 @@
 import { type Field, both } from "../contenders.ts";
 import { type Figure, interleave, mapSamples, medianOf } from "../rounds.ts";
-import { type Row, figureRow } from "../table.ts";
+import { type Row, figureRow, pair } from "../table.ts";
 import { cpuOfStream } from "./streams.ts";
 
 interface Options {
@@ -31,7 +31,7 @@ const LENGTHS_OF_SLOW: readonly Length[] = [
  */
 export async function answerLength(field: Field, options: Options): Promise<readonly Row[]> {
   const { rounds, limits } = options;
-  const contenders = [...both(field.ours), field.sdkV1, field.sdkV03];
+  const contenders = [...both(field.bare), ...both(field.ours), field.sdkV1, field.sdkV03];
   const samples = await interleave(contenders, rounds, async (contender) => {
     const costs: Cost[] = [];
     for (const [count, streams] of contender.maxRounds === 1 ? LENGTHS_OF_SLOW : LENGTHS) {
@@ -50,13 +50,19 @@ export async function answerLength(field: Field, options: Options): Promise<read
     unit: "",
     limit: limits.growth,
   });
+  const whole = figureRow(field, (contender) => medianOf(longest, contender), {
+    work: "10 000-chunk answer, whole CPU",
+    unit: " s",
+    limit: limits.seconds,
+  });
+  const ofBare = (figures: typeof growth, unit: string): string =>
+    `bare ${pair(
+      both(field.bare).map((contender) => medianOf(figures, contender)),
+      unit,
+    )}`;
   return [
-    { ...row, sdkV1: `${row.sdkV1} (1 000 over 100)` },
-    figureRow(field, (contender) => medianOf(longest, contender), {
-      work: "10 000-chunk answer, whole CPU",
-      unit: " s",
-      limit: limits.seconds,
-    }),
+    { ...row, ratio: ofBare(growth, ""), sdkV1: `${row.sdkV1} (1 000 over 100)` },
+    { ...whole, ratio: ofBare(longest, " s") },
   ];
 }
 

@@ -20,6 +20,8 @@ interface Options {
   /** How long their CPU, and then that of new streams, is measured. */
   readonly windowMs: number;
   readonly rounds: number;
+  /** Unmeasured sessions of each contender before the first round. */
+  readonly warmUps: number;
   /** The folder on the disk that stores our tasks. */
   readonly data: string;
   readonly limits: { readonly cpu: number; readonly p50: number };
@@ -40,9 +42,10 @@ interface Session {
 
 /** Many streams at the speed of a model: their cost, and how long a new stream among them waits. */
 export async function tokenStreams(field: Field, options: Options): Promise<readonly Row[]> {
-  const { atOnce, rounds, data, limits } = options;
+  const { atOnce, rounds, warmUps, data, limits } = options;
   const everyone = [...both(field.bare), ...both(field.ours), field.sdkV1, field.sdkV03];
   const syncs: number[] = [];
+  await interleave(everyone, warmUps, (contender) => tokenSession(contender, options));
   const sessions = await interleave(everyone, rounds, (contender) => {
     syncs.push(...syncTimes(data, 100));
     return tokenSession(contender, options);
