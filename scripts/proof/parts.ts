@@ -50,7 +50,7 @@ export const PARTS: readonly Part[] = [
       { page: "README.md", words: "The 10 000th chunk of an answer costs as much as the 10th." },
       { page: COMPARISON, words: "a stream of 1000 chunks, CPU as a multiple of bare" },
       { page: COMPARISON, words: "an answer of 10 000 chunks, CPU" },
-      { page: COMPARISON, words: "a message that is answered at once, CPU as a multiple of bare" },
+      { page: COMPARISON, words: "32 messages at a time, CPU of each as a multiple of bare" },
       { page: "docs/operating/capacity.md", words: "an idle stream" },
       {
         page: "docs/operating/capacity.md",
