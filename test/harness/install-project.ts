@@ -1,6 +1,9 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { npm } from "../pack/npm.ts";
 
 const CLEAN_INSTALL = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
@@ -19,15 +22,49 @@ export async function installProject(
   { keepsOptional = false }: InstallOptions = {},
 ): Promise<void> {
   if (await isInstalled(folder)) return;
-  const install = keepsOptional ? CLEAN_INSTALL : [...CLEAN_INSTALL, "--omit=optional"];
+  const unlock = await lock(folder);
   try {
-    await npm([...install, "--prefer-offline", "--fetch-retries=1"], folder);
+    // Another test file may have installed it meanwhile.
+    if (!(await isInstalled(folder))) await install(folder, keepsOptional);
+  } finally {
+    await unlock();
+  }
+}
+
+async function install(folder: string, keepsOptional: boolean): Promise<void> {
+  const command = keepsOptional ? CLEAN_INSTALL : [...CLEAN_INSTALL, "--omit=optional"];
+  try {
+    await npm([...command, "--prefer-offline", "--fetch-retries=1"], folder);
   } catch (error) {
     throw new Error(
       `${folder} could not be installed. The first run needs the npm registry, later ones do not. ` +
-        `By hand: "npm ${install.join(" ")}" in it`,
+        `By hand: "npm ${command.join(" ")}" in it`,
       { cause: error },
     );
+  }
+}
+
+/** Test files run in processes of their own, and two installations in one folder destroy each other. */
+async function lock(folder: string): Promise<() => Promise<void>> {
+  const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
+  const file = join(tmpdir(), `convoke-install-${name}`);
+  for (;;) {
+    try {
+      await writeFile(file, String(process.pid), { flag: "wx" });
+      return () => rm(file, { force: true });
+    } catch {
+      const holder = Number(await readFile(file, "utf8").catch(() => ""));
+      if (holder > 0 && !isAlive(holder)) await rm(file, { force: true });
+      await sleep(100);
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 
