@@ -1,10 +1,8 @@
 import { type AgentEvent, CODECS, SseDecoder, type Task, applyEvent } from "@convoke/protocol";
 import { type EventStreamSource, LogReader } from "@convoke/engine";
-import {
-  EventStream,
-  KeepAlive,
-  SseFraming,
-} from "../../packages/server/src/bindings/event-stream.ts";
+import { EventStream } from "../../packages/server/src/bindings/event-stream.ts";
+import { KeepAlive } from "../../packages/server/src/bindings/keep-alive.ts";
+import { SseFraming } from "../../packages/server/src/bindings/sse.ts";
 
 /** One frame, as a 0.3 client decodes it. */
 export interface Frame {

@@ -3,7 +3,7 @@ import type { Origin } from "./agent-app.ts";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { HostedAgents, type ServerAgents } from "./hosted-agents.ts";
 import { addressFor } from "./cards/card-binding.ts";
-import { KeepAlive } from "./bindings/event-stream.ts";
+import { KeepAlive } from "./bindings/keep-alive.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { openLinkKey } from "./bindings/files/link-key.ts";
 import { createOperations } from "./bindings/operations.ts";

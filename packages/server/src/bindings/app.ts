@@ -25,7 +25,7 @@ import {
 import type { AgentManager } from "./agent-manager.ts";
 import type { CardBinding } from "../cards/card-binding.ts";
 import type { ConsoleFiles } from "./console/handle.ts";
-import type { KeepAlive } from "./event-stream.ts";
+import type { KeepAlive } from "./keep-alive.ts";
 import type { Operations } from "./interceptors.ts";
 import type { CheckServer } from "./server-check.ts";
 import type { Authorization } from "../guard/authorize.ts";

@@ -1,22 +1,26 @@
+import { once } from "node:events";
 import { type Engine, LogReader, type Seq, type StoredEvent, closesAtFinal } from "@convoke/engine";
 import { OpenStreams } from "../../../engine/src/task/limits.ts";
 import { CODECS, SseDecoder } from "@convoke/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
 import { anAgentInfo } from "../cards/an-agent-info.suite.ts";
-import { EventStream, KeepAlive, SseFraming } from "./event-stream.ts";
+import { EventStream } from "./event-stream.ts";
+import { KeepAlive } from "./keep-alive.ts";
+import { SseFraming } from "./sse.ts";
 
 /** A log that grows when the test says so, and is read as slowly as the test wants. */
 class ALog {
   readonly reads: { readonly after: Seq; readonly answer: PromiseWithResolvers<void> }[] = [];
   isHeld = false;
   readers = 0;
+  readonly closing = new AbortController();
   readonly #events: string[] = [];
   #wake: () => void = () => undefined;
 
   /** The parts of the engine that a reader of a stored log uses. */
   readonly engine = {
-    closing: new AbortController().signal,
+    closing: this.closing.signal,
     openStreams: new OpenStreams({ streams: 100, ownerStreams: 100 }),
     agents: { first: { info: anAgentInfo(), removed: new AbortController().signal } },
     tasks: { get: () => undefined, current: () => undefined },
@@ -55,6 +59,7 @@ class AReader {
   text = "";
   ends = 0;
   isBehind = false;
+  isBroken = false;
   readonly control: ReturnType<EventStream["open"]>;
 
   constructor(log: ALog, isObserver = false) {
@@ -82,6 +87,7 @@ class AReader {
     });
     this.control = stream.open({
       write: (text) => {
+        if (this.isBroken) throw new Error("it cannot be written to");
         this.text += String(text);
         return !this.isBehind;
       },
@@ -120,6 +126,20 @@ test("existing events come first, and later ones when they are committed", async
   await eventually(() => reader.ends).toBe(1);
   expect(reader.ids).toEqual([1, 2, 4]);
   expect(log.readers).toBe(0);
+});
+
+test("a stream that cannot be written to does not keep the others open when the engine closes", async () => {
+  const log = new ALog();
+  log.append(TASK);
+  const [broken, other] = [new AReader(log), new AReader(log)];
+  await eventually(() => [broken.ids, other.ids]).toEqual([[1], [1]]);
+  const warned = once(process, "warning");
+  broken.isBroken = true;
+
+  log.closing.abort();
+
+  expect(other.ends).toBe(1);
+  expect(String(await warned)).toContain("it cannot be written to");
 });
 
 test("an observer is not counted as a client of the task, but as a stream of its owner", async () => {

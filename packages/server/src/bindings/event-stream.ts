@@ -6,23 +6,8 @@ import {
   streamDisconnected,
 } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
-import {
-  type Codec,
-  SSE_KEEP_ALIVE,
-  SSE_RECONNECT,
-  sseFrame,
-  sseNamedFrame,
-} from "@convoke/protocol";
-import { MAX_TIMER_MS, type Member, ShortLivedSet } from "@convoke/protocol/internal";
-
-/** The headers of a response with server-sent events. */
-export const SSE_HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-cache",
-  connection: "keep-alive",
-  // Disables the response buffering of nginx and similar proxies.
-  "x-accel-buffering": "no",
-} as const;
+import { type Member, ShortLivedSet } from "@convoke/protocol/internal";
+import type { IdleTimer, KeepAlive } from "./keep-alive.ts";
 
 /** An entry of a stream. The length of its JSON decides how it is written. */
 interface StreamEntry {
@@ -131,6 +116,7 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     this.#finish();
   }
 
+  /** Called in the turn of the event loop after commits have woken it. */
   onTurn(): void {
     this.#wakeScheduled = false;
     this.#pump();
@@ -269,7 +255,7 @@ function openStreams({ engine, agent }: Source): ShortLivedSet<Open> {
   const streams = new ShortLivedSet<Open>();
   OPEN.set(agent, streams);
   const close = (): void => {
-    for (const stream of streams) stream.onClosing();
+    for (const stream of streams) attempt(stream, "onClosing");
   };
   engine.closing.addEventListener("abort", close, ONCE);
   agent.removed.addEventListener(
@@ -297,7 +283,16 @@ function callSoon(stream: Woken): void {
 function callWoken(): void {
   const streams = woken;
   woken = [];
-  for (const stream of streams) stream.onTurn();
+  for (const stream of streams) attempt(stream, "onTurn");
+}
+
+/** A stream that throws is a bug, reported as a warning so that it does not affect the other streams. */
+function attempt<Method extends string>(stream: Record<Method, () => void>, method: Method): void {
+  try {
+    stream[method]();
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : new Error(String(error)));
+  }
 }
 
 /** The largest frame that is written at once. */
@@ -325,155 +320,4 @@ export interface Framing<Entry = LogEntry> {
   readonly keepAlive: Frames;
   /** Tells the client to reconnect, because the server stops but the task does not. */
   reconnect(): Frames;
-}
-
-interface SseFramingOptions {
-  readonly codec: Codec;
-  /** The envelope of each event. */
-  readonly prefix: string;
-  readonly suffix: string;
-  /** Converts the JSON of each event. Default: it is sent as it is. */
-  readonly convert?: (event: string) => string;
-  /** Encodes an error as JSON on one line. */
-  readonly errorText: (thrown: unknown) => string;
-}
-
-/** What `sseFrame` puts after the suffix. */
-const FRAME_END = "\n\n";
-
-/** Encodes events as server-sent events, each with its sequence as `id`. */
-export class SseFraming implements Framing {
-  readonly keepAlive = SSE_KEEP_ALIVE;
-  readonly #options: SseFramingOptions;
-
-  constructor(options: SseFramingOptions) {
-    this.#options = options;
-  }
-
-  page(entries: readonly LogEntry[]): string {
-    const { codec, prefix, suffix, convert } = this.#options;
-    let frames = "";
-    for (const entry of entries) {
-      const text = entry.text(codec);
-      if (text === undefined) continue;
-      frames += sseFrame(
-        entry.cursor,
-        prefix,
-        convert === undefined ? text : convert(text),
-        suffix,
-      );
-    }
-    return frames;
-  }
-
-  pieces(entry: LogEntry): readonly string[] {
-    const { codec, prefix, suffix } = this.#options;
-    const text = entry.text(codec);
-    if (text === undefined) return [];
-    const around = sseFrame(entry.cursor, prefix, "", suffix);
-    const middle = around.length - suffix.length - FRAME_END.length;
-    return [around.slice(0, middle), text, around.slice(middle)];
-  }
-
-  error(thrown: unknown): string {
-    return sseNamedFrame("error", this.#options.errorText(thrown));
-  }
-
-  reconnect(): string {
-    return SSE_RECONNECT;
-  }
-}
-
-/** The shared timer fires this many times per interval. */
-const TICKS = 3;
-
-/** A connection that may be idle. */
-interface Idle {
-  onIdle(): void;
-}
-
-/** Detects when a connection is idle. */
-class IdleTimer {
-  #ticks = 0;
-  readonly #idle: Idle;
-  readonly #running: RunningTimers;
-  readonly #place: Member<IdleTimer>;
-
-  constructor(idle: Idle, running: RunningTimers) {
-    this.#idle = idle;
-    this.#running = running;
-    this.#place = running.add(this);
-  }
-
-  stop(): void {
-    this.#running.delete(this.#place);
-  }
-
-  /** Something was written, so the idle time starts over. */
-  reset(): void {
-    this.#ticks = 0;
-  }
-
-  tick(): void {
-    if (++this.#ticks < TICKS) return;
-    this.#ticks = 0;
-    this.#idle.onIdle();
-  }
-}
-
-/** The idle timers that run. */
-interface RunningTimers {
-  add(timer: IdleTimer): Member<IdleTimer>;
-  delete(place: Member<IdleTimer>): void;
-}
-
-/** One interval timer for all idle timers. It runs only while there are any. */
-export class KeepAlive {
-  readonly #intervalMs: number;
-  readonly #idleTimers = new ShortLivedSet<IdleTimer>();
-  readonly #running: RunningTimers = {
-    add: (timer) => this.#idleTimers.add(timer),
-    delete: (place) => this.#stop(place),
-  };
-  #timer: NodeJS.Timeout | undefined;
-
-  /** @param intervalMs the idle time. Default 15 s: many proxies drop idle connections at 30 s. 0 disables keep-alives. */
-  constructor(intervalMs = 15_000) {
-    if (!(intervalMs >= 0 && intervalMs <= MAX_TIMER_MS)) {
-      throw new RangeError(
-        `keepAliveMs must be from 0 (never) to ${MAX_TIMER_MS}, not ${intervalMs}`,
-      );
-    }
-    this.#intervalMs = intervalMs;
-  }
-
-  /** Calls `onIdle` whenever the timer was not reset for about the interval. */
-  start(idle: Idle): IdleTimer {
-    const idleTimer = new IdleTimer(idle, this.#running);
-    // An interval of 0 would fire continuously.
-    if (this.#intervalMs === 0) return idleTimer;
-    this.#timer ??= setInterval(() => this.#tick(), this.#intervalMs / TICKS).unref();
-    return idleTimer;
-  }
-
-  #stop(stopped: Member<IdleTimer>): void {
-    this.#idleTimers.delete(stopped);
-    if (this.#idleTimers.isEmpty) this.close();
-  }
-
-  /** Stops a timer whose callback throws: the connection cannot be written to, and the error would crash the process. */
-  #tick(): void {
-    for (const idleTimer of this.#idleTimers) {
-      try {
-        idleTimer.tick();
-      } catch {
-        idleTimer.stop();
-      }
-    }
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
 }

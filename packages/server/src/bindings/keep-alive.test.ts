@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { verifies } from "../../../../test/verifies.ts";
-import { KeepAlive } from "./event-stream.ts";
+import { KeepAlive } from "./keep-alive.ts";
 
 const INTERVAL_MS = 3000;
 

@@ -8,7 +8,7 @@ import {
 } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
 import type { App } from "../app.ts";
-import { SSE_HEADERS } from "../event-stream.ts";
+import { SSE_HEADERS } from "../sse.ts";
 import { denied } from "../../guard/authorize.ts";
 import { ROLE_SCOPES } from "../../guard/roles.ts";
 import {

@@ -2,7 +2,7 @@ import type { Engine, TaskChange } from "@convoke/engine";
 import { SseDecoder } from "@convoke/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { verifies } from "../../../../../test/verifies.ts";
-import { KeepAlive } from "../event-stream.ts";
+import { KeepAlive } from "../keep-alive.ts";
 import { Feed } from "./feed.ts";
 
 /** A feed of all tasks of ann, and a client that reads as long as the test allows it. */

@@ -7,7 +7,8 @@ import {
 } from "@convoke/protocol";
 import type { Engine, ServedAgent, TaskChange } from "@convoke/engine";
 import type { App } from "../app.ts";
-import { type KeepAlive, SSE_HEADERS } from "../event-stream.ts";
+import type { KeepAlive } from "../keep-alive.ts";
+import { SSE_HEADERS } from "../sse.ts";
 import { unscopedOwner } from "../../guard/guard.ts";
 import type { OwnerFilter } from "../../guard/roles.ts";
 import type {

@@ -20,13 +20,8 @@ import {
   readLogPage,
 } from "@convoke/engine";
 import type { App } from "../app.ts";
-import {
-  type EntryReader,
-  EventStream,
-  type Framing,
-  SSE_HEADERS,
-  observerOf,
-} from "../event-stream.ts";
+import { type EntryReader, EventStream, type Framing, observerOf } from "../event-stream.ts";
+import { SSE_HEADERS } from "../sse.ts";
 import { unscopedOwner } from "../../guard/guard.ts";
 import { type HttpRequest, type HttpResponse, header, jsonResponse } from "../../http/exchange.ts";
 import { admit, parseWhole } from "./admit.ts";

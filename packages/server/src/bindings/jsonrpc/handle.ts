@@ -37,7 +37,8 @@ import { type Call, type EventStreamSource, LogReader } from "@convoke/engine";
 import { checkOperation, performOperation } from "../operations.ts";
 import { type App, addressAgent } from "../app.ts";
 import { handleCommandMethod, isCommandMethod } from "./commands.ts";
-import { EventStream, SSE_HEADERS, SseFraming } from "../event-stream.ts";
+import { EventStream } from "../event-stream.ts";
+import { SSE_HEADERS, SseFraming } from "../sse.ts";
 
 /** What is known about a request so far, which determines the format of an error. */
 interface Known {
