@@ -5,7 +5,7 @@ import { costOf, median } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { Target } from "../target.ts";
 import type { Stage } from "../targets/loop.ts";
-import { tokensOf } from "../targets/order.ts";
+import { tokenText } from "../targets/order.ts";
 
 interface Options {
   /** Tokens of one answer. */
@@ -26,7 +26,7 @@ const STAGES: readonly Stage[] = ["provider", "loop", "server"];
  */
 export async function loop(options: Options): Promise<readonly Row[]> {
   const { rounds, data, limits } = options;
-  const provider = await Target.start("provider.ts");
+  const provider = await Target.start("token-provider.ts");
   const started = STAGES.map(async (stage) => {
     const env = { BENCH_STAGE: stage, BENCH_MODEL: provider.url, BENCH_DATA: join(data, "loop") };
     return [stage, bothVersions(await Target.start("loop.ts", env))["1.0"]] as const;
@@ -81,6 +81,7 @@ async function costOfToken(
 /** Every token is present, once and in order: as one text, or as the texts of the events. */
 function check({ body }: Answer, tokens: number): void {
   const texts = Array.from(body.matchAll(/"text":"((?:t\d+ )+)"/g), ([, text]) => text);
-  if (texts.join("") === tokensOf(tokens)) return;
+  const expected = Array.from({ length: tokens }, (_, place) => tokenText(place));
+  if (texts.join("") === expected.join("")) return;
   throw new Error(`this is not the answer of ${tokens} tokens: ${body.slice(0, 500)}`);
 }

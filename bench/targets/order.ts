@@ -60,9 +60,7 @@ export function parseToolTurns(text: string): ToolTurns | undefined {
   return calls === undefined ? undefined : { calls: Number(calls), context: Number(context) };
 }
 
-/** The output of a model: a number of tokens of about six bytes each. */
-export function tokensOf(count: number): string {
-  return Array.from({ length: count }, (_, place) => `t${String(place).padStart(4, "0")} `).join(
-    "",
-  );
+/** A token of a model's answer, of about six bytes. */
+export function tokenText(place: number): string {
+  return `t${String(place).padStart(4, "0")} `;
 }

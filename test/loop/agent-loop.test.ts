@@ -1,13 +1,14 @@
 import {
   A2AError,
   type AgentEvent,
+  type ArtifactUpdateEvent,
   type StatusUpdateEvent,
   type Task,
   isPublic,
   textOf,
 } from "@convoke/protocol";
 import { AgentLoop, defineAgent, inputRequired, tool } from "@convoke/runtime";
-import { scriptedModel } from "@convoke/runtime/testing";
+import { type ScriptStep, scriptedModel } from "@convoke/runtime/testing";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { describe, expect, test } from "vitest";
 import { aServer } from "../engine/a-server.ts";
@@ -90,6 +91,39 @@ describe("the output of a loop", () => {
     expect((events[0] as Task).history?.[0]?.parts).toEqual([
       { kind: "text", text: "Test prompt" },
     ]);
+  });
+
+  test("has one chunk for texts that arrive together, and one for each that arrives later", async () => {
+    const wait = { kind: "delay", ms: 20 } as const;
+    const steps = [
+      { kind: "text", text: "One two three. " },
+      wait,
+      { kind: "text", text: "Four." },
+    ];
+    const model = scriptedModel([steps as readonly ScriptStep[]]);
+
+    const events = await eventsOf(new AgentLoop({ model }).execute("Count."));
+
+    expect(chunks(events)).toEqual(["One two three. ", "Four."]);
+  });
+
+  test("has a thought between the texts before and after it, also if all arrive together", async () => {
+    const text = (words: string) => ({ kind: "text", text: words }) as const;
+    const model = scriptedModel([
+      [text("First. "), { kind: "reasoning", text: "hm" }, text("Next.")],
+    ]);
+
+    const events = await eventsOf(new AgentLoop({ model }).execute("Go."));
+
+    const told = events.filter(
+      ({ kind }) => kind === "artifact-update" || kind === "internal:thought",
+    );
+    expect(told.map(({ kind }) => kind).slice(0, 3)).toEqual([
+      "artifact-update",
+      "internal:thought",
+      "artifact-update",
+    ]);
+    expect(chunks(events)).toEqual(["First. ", "Next."]);
   });
 
   verifies("R48", "has internal events with the documented fields", async () => {
@@ -457,5 +491,14 @@ function leaveWhen(
       },
       error: reject,
     });
+  });
+}
+
+/** The texts of the chunks of the answer, in order, without the empty one that ends it. */
+function chunks(events: readonly AgentEvent[]): readonly string[] {
+  return events.flatMap((event) => {
+    if (event.kind !== "artifact-update") return [];
+    const [part] = (event as ArtifactUpdateEvent).artifact.parts;
+    return part?.kind === "text" && part.text !== "" ? [part.text] : [];
   });
 }

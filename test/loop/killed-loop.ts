@@ -26,6 +26,6 @@ if (process.argv[2] === "--until-killed") {
   aLoopOnDisk(process.argv[3]!, model)
     .execute("go", { taskId: "t1", contextId: "c1" })
     .subscribe((event) => {
-      if (JSON.stringify(event).includes('"an "')) process.stdout.write("halfway\n");
+      if (JSON.stringify(event).includes("half an ")) process.stdout.write("halfway\n");
     });
 }

@@ -39,8 +39,8 @@ describe("a transient error of the model", () => {
         event.kind === "artifact-update" && (event as ArtifactUpdateEvent).append === false,
     );
     expect(reopened.map((event) => (event as ArtifactUpdateEvent).artifact.parts)).toEqual([
-      [textPart("I ")],
-      [textPart("I look.\n\nThe ")],
+      [textPart("I look.")],
+      [textPart("I look.\n\nThe answer is 42.")],
     ]);
   });
 

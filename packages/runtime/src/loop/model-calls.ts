@@ -49,6 +49,9 @@ interface Attempt {
 /** Share of the context window that is kept free for the answer and for estimation errors. */
 const FREE_SHARE = 0.1;
 
+/** A chunk with this many characters is not made any longer: one more text makes it hardly cheaper. */
+const LONG_CHUNK = 2048;
+
 /**
  * Calls the model, retries where that may help, changes to the next model where only that helps, and
  * streams the text into the answer.
@@ -260,7 +263,7 @@ export class ModelCalls {
     return answer;
   }
 
-  /** Reads an answer to its end. What arrives together is emitted together. */
+  /** Reads an answer to its end. Texts that arrive together become one chunk. */
   async #read(
     iteration: number,
     events: AsyncIterable<ModelEvent>,
@@ -271,9 +274,16 @@ export class ModelCalls {
     const arriving: AsyncIterable<ModelEvent | readonly ModelEvent[]> =
       events instanceof AnswerStream ? events.batches : events;
     let thought = "";
+    let text = "";
+    const sayText = (): void => {
+      this.#artifact.add(text);
+      text = "";
+    };
     for await (const arrived of stoppable(arriving, signal)) {
       for (const event of Array.isArray(arrived) ? arrived : [arrived as ModelEvent]) {
         collector.add(event);
+        // What is emitted from here on must follow the text before it.
+        if (event.kind !== "text" || modelEvent !== undefined) sayText();
         if (event.kind === "reasoning") thought += event.text;
         else if (thought !== "") {
           this.#scope.note({ kind: "internal:thought", iteration, text: thought });
@@ -283,8 +293,10 @@ export class ModelCalls {
           const given = callHookNow("modelEvent", () => modelEvent(event, turn));
           for (const one of given === undefined ? [] : [given].flat()) this.#scope.say(one);
         }
-        if (event.kind === "text") this.#artifact.add(event.text);
+        if (event.kind === "text") text += event.text;
+        if (text.length >= LONG_CHUNK) sayText();
       }
+      sayText();
       const room = this.#scope.room();
       if (room !== undefined) await room;
     }
