@@ -1,4 +1,4 @@
-import type { CommitStep, NewTask } from "@convoke/engine";
+import { type CommitStep, type NewTask, notOneLine } from "@convoke/engine";
 import type { TaskState } from "@convoke/protocol";
 import { packLines } from "../storage/front-coding.ts";
 import type { BatchMessage, OtherWrite, SentStep, SentWrite } from "./thread-messages.ts";
@@ -9,10 +9,17 @@ import type { BatchMessage, OtherWrite, SentStep, SentWrite } from "./thread-mes
 /** What only some steps have. */
 type RareFields = Pick<SentStep, "message" | "perAgent" | "snapshot" | "wakeAt" | "push">;
 
-/** A step as it is written. Its events are joined into one text, which is also the stored format. */
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/**
+ * A step as it is written. Its events are joined into one text, which is also the stored format. Throws if
+ * one of them has several lines.
+ */
 export function toSentStep(step: CommitStep): SentStep {
   const { taskId, epoch, events, state, statusAt, listed, after, create } = step;
-  return {
+  for (const event of events) if (event.includes("\n")) throw notOneLine(taskId);
+  // Fields are set one by one, because a spread of each would cost more than the rest.
+  const sent: Mutable<SentStep> = {
     taskId,
     epoch,
     count: events.length,
@@ -20,10 +27,11 @@ export function toSentStep(step: CommitStep): SentStep {
     state,
     statusAt,
     listed,
-    ...(after && { after }),
-    ...(create && { create }),
-    ...rareFields(step),
   };
+  if (after !== undefined) sent.after = after;
+  if (create !== undefined) sent.create = create;
+  const rare = rareFields(step);
+  return rare === undefined ? sent : Object.assign(sent, rare);
 }
 
 export function packBatch(writes: readonly SentWrite[]): BatchMessage {

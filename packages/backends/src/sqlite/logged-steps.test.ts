@@ -69,7 +69,6 @@ describe("the text of a record", () => {
 
   test.each([
     ["another write than a step", { kind: "delete-push", taskId: "t1", id: "p1" }],
-    ["an event of two lines", { ...plain, body: "{}\n{}" }],
     ["more than fits", { ...plain, body: JSON.stringify("x".repeat(LONGEST_RECORD)) }],
   ] as const)("is not made of %s", (_, write) => {
     expect(toLogText(1, [plain, write])).toBeUndefined();

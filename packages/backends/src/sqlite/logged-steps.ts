@@ -1,6 +1,5 @@
 import type { NewTask } from "@convoke/engine";
 import type { TaskState } from "@convoke/protocol";
-import { hasLines } from "../storage/front-coding.ts";
 import { LONGEST_RECORD } from "./commit-log.ts";
 import type { SentStep, SentWrite } from "./thread-messages.ts";
 
@@ -38,7 +37,7 @@ type Rare = Pick<SentStep, "message" | "perAgent" | "wakeAt" | "push">;
 export function toLogText(at: number, writes: readonly SentWrite[]): string | undefined {
   let text = String(at);
   for (const write of writes) {
-    if (write.kind !== undefined || !hasLines(write.body, write.count)) return undefined;
+    if (write.kind !== undefined) return undefined;
     text += `\n${JSON.stringify(headOf(write))}`;
     if (write.count > 0) text += `\n${write.body}`;
     if (text.length > LONGEST_RECORD) return undefined;

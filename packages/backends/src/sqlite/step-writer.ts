@@ -4,10 +4,9 @@ import {
   InvalidStepError,
   type StateRules,
   checkCommit,
-  notOneLine,
   wakeAtAfter,
 } from "@convoke/engine/backend";
-import { hasLines, unpackLines } from "../storage/front-coding.ts";
+import { unpackLines } from "../storage/front-coding.ts";
 import { TaskCache } from "../storage/task-cache.ts";
 import { type CommitTimes, encodeTimes } from "./commit-times.ts";
 import type { ContextWriter, IdScope, MessageWriter } from "./id-writers.ts";
@@ -116,8 +115,8 @@ export class StepWriter {
   write(step: SentStep, at: number): StepAnswer {
     checkValues(step);
     const stored = this.#find(step.taskId);
-    const scope = scopeOf(step, stored);
     const { message, create, count } = step;
+    const scope = message === undefined && create === undefined ? undefined : scopeOf(step, stored);
     const { agentId = null } = create ?? stored ?? {};
     const taken = message && scope && this.#messages.find(scope, message.messageId, agentId);
     const isForgotten =
@@ -338,16 +337,35 @@ const ASCII = /^[\0-\x7f]*$/;
 
 /** Throws if a value could not be stored later: once a step is acknowledged, nothing may go wrong. */
 function checkValues(step: SentStep): void {
-  const { taskId, epoch, state, statusAt, listed, after, create, message, snapshot, push } = step;
-  if (!hasLines(step.body, step.count)) throw notOneLine(taskId);
-  const texts = [taskId, state, create?.owner, create?.contextId, create?.agent, create?.agentId];
-  texts.push(message?.messageId, message?.digest, snapshot?.json, push?.id, push?.config);
-  const numbers = [epoch, statusAt, after?.head, after?.epoch, create?.createdAt, snapshot?.seq];
-  numbers.push(push?.cursor, step.wakeAt ?? undefined);
-  const areTexts = texts.every((text) => text === undefined || typeof text === "string");
-  const areNumbers = numbers.every((number) => number === undefined || Number.isFinite(number));
-  if (areTexts && areNumbers && typeof listed === "boolean") return;
-  throw new InvalidStepError(`the step of task ${taskId} has a value of a wrong type`);
+  const { taskId, epoch, state, statusAt, listed, wakeAt, after } = step;
+  const { create, message, snapshot, push } = step;
+  const isValid =
+    isText(taskId) &&
+    isText(state) &&
+    isNumber(epoch) &&
+    isNumber(statusAt) &&
+    typeof listed === "boolean" &&
+    (wakeAt === undefined || wakeAt === null || isNumber(wakeAt)) &&
+    (after === undefined || (isNumber(after.head) && isNumber(after.epoch))) &&
+    (message === undefined || (isText(message.messageId) && isText(message.digest))) &&
+    (snapshot === undefined || (isText(snapshot.json) && isNumber(snapshot.seq))) &&
+    (push === undefined || (isText(push.id) && isText(push.config) && isNumber(push.cursor))) &&
+    (create === undefined || isStorable(create));
+  if (!isValid)
+    throw new InvalidStepError(`the step of task ${taskId} has a value of a wrong type`);
+}
+
+function isStorable({ owner, contextId, agent, agentId, createdAt }: NewTask): boolean {
+  const hasAgent = isText(agent) && (agentId === undefined || isText(agentId));
+  return hasAgent && isText(owner) && isText(contextId) && isNumber(createdAt);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isNumber(value: unknown): boolean {
+  return Number.isFinite(value);
 }
 
 /** Whose message ids and contexts count for a step; `undefined` if there is no such task. */

@@ -35,13 +35,6 @@ export function unpackLines(text: string): string[] {
   });
 }
 
-/** Whether a packed text has exactly `count` lines. */
-export function hasLines(text: string, count: number): boolean {
-  let breaks = 0;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) breaks += 1;
-  return breaks === Math.max(0, count - 1) && (count > 0 || text === "");
-}
-
 /**
  * Front coding: lines with a common prefix are stored without it. The chunks of an
  * answer share most of their JSON (ids, names), so a stream takes a third of the

@@ -116,6 +116,11 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     this.#finish();
   }
 
+  /** Does not wait for the turn in which all streams that commits have woken are called. */
+  flush(): void {
+    if (this.#wakeScheduled) this.#pump();
+  }
+
   /** Called in the turn of the event loop after commits have woken it. */
   onTurn(): void {
     this.#wakeScheduled = false;

@@ -72,6 +72,8 @@ export interface ByteStreamControl {
   drained(): void;
   /** The client has disconnected. */
   closed(): void;
+  /** The transport is about to send what was written: what is ready should be written now. */
+  flush?(): void;
 }
 
 /** The value of a header, or the first of several. */

@@ -115,6 +115,7 @@ function endedBy(stream: ByteStream, span: Span): ByteStream {
       });
       return {
         drained: () => control.drained(),
+        flush: () => control.flush?.(),
         closed: () => {
           span.end(DISCONNECTED);
           control.closed();

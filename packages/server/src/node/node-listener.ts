@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import {
   type ByteSink,
@@ -270,29 +269,40 @@ function linger(
 function stream(exchange: Exchange, body: ByteStream, trailers?: () => HttpHeaders): void {
   const outgoing: StreamedResponse = exchange.outgoing;
   const sink = new ResponseSink(exchange, trailers);
-  const uncork = cork(outgoing);
+  const isCorked = cork(outgoing);
   // Send headers first, so that the client knows that the stream is open before the first event.
   outgoing.flushHeaders();
   sink.control = body.open(sink);
-  uncork();
+  if (isCorked) uncorkSoon(sink);
   outgoing[SINK] = sink;
   outgoing.on("drain", onDrain);
   outgoing.on("close", onClose);
 }
 
-/**
- * Collects what is written, until the returned function was called and everything that is ready to run
- * has run: each packet costs the same, so headers are sent with the events that are there already. That
- * includes events of a commit that is made meanwhile, whose readers are called before `uncork`.
- */
-function cork({ socket, req }: ServerResponse): () => void {
-  if (socket === null || req.httpVersionMajor !== 1) return () => undefined;
+/** Collects what is written until `uncork`. Returns false if the connection is shared, or does not exist. */
+function cork({ socket, req }: ServerResponse): boolean {
+  if (socket === null || req.httpVersionMajor !== 1) return false;
   socket.cork();
-  return () => queueMicrotask(() => process.nextTick(setImmediate, uncork, socket));
+  return true;
 }
 
-function uncork(socket: Socket): void {
-  socket.uncork();
+/**
+ * Sends what was collected after the commits that are made in this turn of the event loop and the next,
+ * with their events: each packet costs as much as several events. A short answer is one packet, and its
+ * headers wait for no longer than a commit on a fast disk takes.
+ */
+function uncorkSoon(sink: ResponseSink): void {
+  queueMicrotask(() => process.nextTick(setImmediate, inThisTurn, sink));
+}
+
+function inThisTurn(sink: ResponseSink): void {
+  sink.control?.flush?.();
+  if (!sink.isEnded) setImmediate(inNextTurn, sink);
+}
+
+function inNextTurn(sink: ResponseSink): void {
+  sink.control?.flush?.();
+  sink.uncork();
 }
 
 const SINK = Symbol("sink");
@@ -338,10 +348,20 @@ class ResponseSink implements ByteSink {
     return isRead;
   }
 
+  /** Also sends what was collected. */
   end(): void {
     const { outgoing } = this.#exchange;
     if (this.#trailers !== undefined) outgoing.addTrailers(this.#trailers());
     outgoing.end();
+  }
+
+  get isEnded(): boolean {
+    return this.#exchange.outgoing.writableEnded;
+  }
+
+  /** Sends what was collected, unless the response has ended: another one may have the connection then. */
+  uncork(): void {
+    if (!this.isEnded) this.#exchange.outgoing.socket?.uncork();
   }
 
   abort(): void {
