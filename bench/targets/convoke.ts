@@ -3,6 +3,7 @@ import { createMemoryBackend } from "@convoke/engine/memory";
 import { openPostgresBackend } from "@convoke/backends/postgres";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { type Backend, createJsonLogger } from "@convoke/engine";
+import { type Metrics, NO_METRICS } from "@convoke/protocol";
 import { type AgentOptions, jwt, serve } from "@convoke/server";
 import { once } from "node:events";
 import { startKeeperThread } from "../../packages/backends/src/postgres/lease.ts";
@@ -53,34 +54,15 @@ let aborted = Promise.withResolvers<number>();
 
 const counts = { steps: 0, commits: 0 };
 
-/**
- * Counts steps and the commits they share: the steps of one commit resolve in the same turn of the
- * event loop.
- */
-function counted(backend: Backend): Backend {
-  let isSettling = false;
-  const settled = (): void => {
-    counts.steps++;
-    if (isSettling) return;
-    isSettling = true;
-    counts.commits++;
-    setImmediate(() => (isSettling = false));
-  };
-  return {
-    commit: (step) => {
-      const committed = backend.commit(step);
-      void committed.then(settled, settled);
-      return committed;
-    },
-    read: (...args) => backend.read(...args),
-    watch: (...args) => backend.watch(...args),
-    tasks: backend.tasks,
-    pushes: backend.pushes,
-    retention: backend.retention,
-    ...(backend.sharing && { sharing: backend.sharing }),
-    close: () => backend.close(),
-  };
-}
+/** Counts steps and the commits that they share, as the backend reports them. */
+const metrics: Metrics = {
+  ...NO_METRICS,
+  observe: (name, value) => {
+    if (name !== "commitSteps") return;
+    counts.commits += 1;
+    counts.steps += value;
+  },
+};
 
 /** What guards the server: by default what guards one on loopback. */
 const GUARDS: Readonly<Record<string, Partial<AgentOptions>>> = {
@@ -93,8 +75,9 @@ const GUARDS: Readonly<Record<string, Partial<AgentOptions>>> = {
 };
 
 function openDatabase(address: string): Promise<Backend> {
-  if (process.env["BENCH_HINTS"] !== "none") return openPostgresBackend({ url: address });
-  return openWithParts({ url: address }, { startKeeper: startKeeperThread, openBus: noHints });
+  const options = { url: address, metrics };
+  if (process.env["BENCH_HINTS"] !== "none") return openPostgresBackend(options);
+  return openWithParts(options, { startKeeper: startKeeperThread, openBus: noHints });
 }
 
 const { BENCH_DATA: folder, BENCH_DATABASE: url } = process.env;
@@ -109,10 +92,8 @@ const server = await serve(agent, {
   // lines measure the effect of the number of stored tasks.
   retention: { maxTasks: (folder ?? url) === undefined ? 1000 : Number.MAX_SAFE_INTEGER },
   openBackend: async () => {
-    if (url !== undefined) return counted(await openDatabase(url));
-    return folder === undefined
-      ? createMemoryBackend()
-      : counted(await openSqliteBackend({ folder }));
+    if (url !== undefined) return openDatabase(url);
+    return folder === undefined ? createMemoryBackend() : openSqliteBackend({ folder, metrics });
   },
 });
 report(server.url, { counts, abortedAt: () => aborted.promise });

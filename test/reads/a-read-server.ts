@@ -18,13 +18,22 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   "operator@acme": { owner: "ops", tenant: "acme", scopes: ["convoke:operate"] },
 };
 
-/** Something that the model thinks and its provider signs, then a call that needs an approval, then an answer. */
+/**
+ * Something that the model thinks and its provider signs, then a call that needs an approval, then an
+ * answer in several chunks.
+ */
 const TURNS = [
   [
     { kind: "reasoning", text: "I should delete it.", signature: "signed-by-the-provider" },
     calls("delete", { path: "a" }),
   ],
-  "It is gone, and here is a long story about how it went.",
+  [
+    { kind: "text", text: "It is gone, and here is " },
+    { kind: "delay", ms: 1 },
+    { kind: "text", text: "a long story " },
+    { kind: "delay", ms: 1 },
+    { kind: "text", text: "about how it went." },
+  ],
 ] as const;
 
 /** An event of a log, as the read API shows it. */
@@ -131,7 +140,7 @@ export function useReadServer(options: Partial<ServeOptions> = {}): ReadServer {
         { length: 100 },
         () =>
           ({ transcript }) =>
-            transcript.some(({ role }) => role === "tool") ? TURNS[1] : [...TURNS[0]],
+            transcript.some(({ role }) => role === "tool") ? [...TURNS[1]] : [...TURNS[0]],
       ),
     );
     const agent = defineAgent({

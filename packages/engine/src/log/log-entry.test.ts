@@ -1,7 +1,7 @@
 import { CODECS } from "@convoke/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readEntries, readEntry } from "./log-entry.ts";
+import { type LogEntry, LogTail, readEntries, readEntry } from "./log-entry.ts";
 
 const aText = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -72,5 +72,63 @@ describe("the entries of a log", () => {
     const entries = readEntries(stored);
 
     expect(entries.map(({ isPlainChunk }) => isPlainChunk)).toEqual([false, false, true, true]);
+  });
+});
+
+describe("the tail of a log", () => {
+  const seqs = (entries: readonly LogEntry[] | undefined): readonly number[] | undefined =>
+    entries?.map(({ seq }) => seq);
+
+  /** The entries of a commit of this size, after `head`. */
+  const aCommit = (head: number, size: number): readonly LogEntry[] =>
+    Array.from({ length: size }, (_, place) => readEntry({ seq: head + place + 1, json: "{}" }));
+
+  test("has what a reader asks for, in order and without gaps, or nothing", () => {
+    const sizes = fc.array(fc.oneof(fc.nat(3), fc.constantFrom(1024, 1500)), { maxLength: 30 });
+    fc.assert(
+      fc.property(sizes, fc.nat(4), fc.integer({ min: 1, max: 2000 }), (commits, first, limit) => {
+        const tail = new LogTail();
+        let head = first;
+        for (const size of commits) {
+          tail.add(aCommit(head, size));
+          head += size;
+        }
+        const newest = commits.filter((size) => size > 0).at(-1) ?? 0;
+
+        for (const after of new Set([first, head - newest, head - 1, head - 1200, head])) {
+          const entries = seqs(tail.after(after, limit));
+          const isNewest = newest > 0 && after >= head - newest;
+          if (isNewest) expect(entries).toBeDefined();
+          if (entries === undefined) continue;
+          const length = Math.min(limit, Math.max(0, head - after));
+          expect(entries).toEqual(Array.from({ length }, (_, place) => after + place + 1));
+        }
+      }),
+    );
+  });
+
+  test("keeps a few commits and forgets what was before them", () => {
+    const tail = new LogTail();
+    for (let head = 0; head < 100; head++) tail.add(aCommit(head, 1));
+
+    expect(seqs(tail.after(96, 10))).toEqual([97, 98, 99, 100]);
+    expect(tail.after(50, 10)).toBeUndefined();
+  });
+
+  test("does not add to what a reader has got", () => {
+    const tail = new LogTail();
+    tail.add(aCommit(0, 5));
+    const read = tail.after(0, 10);
+    tail.add(aCommit(5, 1));
+
+    expect(seqs(read)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test("is empty once it is cleared", () => {
+    const tail = new LogTail();
+    for (let head = 0; head < 10; head++) tail.add(aCommit(head, 1));
+    tail.clear();
+
+    expect(tail.after(9, 1)).toBeUndefined();
   });
 });

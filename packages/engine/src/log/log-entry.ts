@@ -174,41 +174,57 @@ class ChunkTemplates {
   }
 }
 
-const MAX_TAIL_ENTRIES = 1024;
+/** How many commits, and how many entries, a tail has at least, if there are that many. */
+const TAIL_COMMITS = 4;
+const TAIL_ENTRIES = 1024;
+
+/** Up to this many entries, a list is replaced: `push` would reserve space for 16 more, which a task that waits does not need. */
 const FEW_ENTRIES = 4;
 
 /**
- * The newest entries of a log, kept in memory so that readers that keep up never
- * query the store. Bounded: a reader that falls further behind reads pages from the store.
+ * The entries of the newest commits of a log, kept in memory so that readers that keep up never query the
+ * store. A reader that falls further behind reads pages from the store. Few are kept, because entries
+ * that live for long make the garbage collector work: it copies them twice.
  */
 export class LogTail {
-  #entries: LogEntry[] = [];
+  /** The entries before `newer`. They are forgotten together, so that the cost per entry is constant. */
+  #older: readonly LogEntry[] = NO_ENTRIES;
+  #newer: LogEntry[] = [];
+  /** How many commits `newer` is from. */
+  #commits = 0;
 
+  /** Adds the entries of a commit. */
   add(entries: readonly LogEntry[]): void {
-    // `push` would reserve space for 16 more, which a task that waits does not need.
-    if (this.#entries.length < FEW_ENTRIES) this.#entries = this.#entries.concat(entries);
-    else this.#entries.push(...entries);
-    // Trimmed in bulk, so that the cost per entry stays constant.
-    if (this.#entries.length > 2 * MAX_TAIL_ENTRIES) {
-      this.#entries = this.#entries.slice(-MAX_TAIL_ENTRIES);
+    if (entries.length === 0) return;
+    if (this.#commits >= TAIL_COMMITS || this.#newer.length >= TAIL_ENTRIES) {
+      this.#older = this.#newer;
+      this.#newer = [];
+      this.#commits = 0;
     }
+    this.#commits += 1;
+    if (this.#newer.length < FEW_ENTRIES) this.#newer = this.#newer.concat(entries);
+    else this.#newer.push(...entries);
   }
 
   /** Forgets everything, because the log has other events now. */
   clear(): void {
-    this.#entries = [];
+    this.#older = NO_ENTRIES;
+    this.#newer = [];
+    this.#commits = 0;
   }
 
   /** Up to `limit` entries after `after`, or `undefined` if some of them are no longer in memory. */
   after(after: Seq, limit: number): readonly LogEntry[] | undefined {
-    const first = this.#entries[0];
-    if (first === undefined || after + 1 < first.seq) return undefined;
+    const [first] = this.#newer;
+    if (first === undefined) return undefined;
     const start = after + 1 - first.seq;
-    return start === 0 && this.#entries.length <= limit
-      ? this.#entries
-      : this.#entries.slice(start, start + limit);
+    if (start >= 0) return this.#newer.slice(start, start + limit);
+    const place = this.#older.length + start;
+    return place < 0 ? undefined : [...this.#older.slice(place), ...this.#newer].slice(0, limit);
   }
 }
+
+const NO_ENTRIES: readonly LogEntry[] = [];
 
 /** A chunk of an artifact that carries nothing but text. */
 interface PlainChunk extends ArtifactUpdateEvent {

@@ -21,7 +21,7 @@ export class Watchers {
   wake(taskId: string, head: Seq): void {
     const watching = this.#byTask.get(taskId);
     if (watching === undefined) return;
-    for (const watcher of watching) wakeOne(watcher, head);
+    watching.forEach((watcher) => wakeOne(watcher, head));
   }
 
   clear(): void {

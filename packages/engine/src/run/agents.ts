@@ -95,7 +95,7 @@ export class ServedAgent {
 
   /** Calls the listeners of `onStop`. */
   stopWaiting(): void {
-    for (const listener of this.#onStop) listener();
+    this.#onStop.forEach((listener) => listener());
     this.#onStop.clear();
   }
 

@@ -44,7 +44,7 @@ export class StorageHealth {
     this.#log(error, { taskId, isPermanent });
     if (isPermanent) {
       this.#isBroken = true;
-      for (const { giveUp } of this.#waiting) giveUp();
+      this.#waiting.forEach(({ giveUp }) => giveUp());
     } else if (taskId !== undefined && !this.#faults.has(taskId)) {
       const timer = setTimeout(() => this.#giveUp(taskId), PATIENCE_MS).unref();
       this.#faults.set(taskId, { isLong: false, timer });
@@ -112,7 +112,9 @@ export class StorageHealth {
   #giveUp(taskId: string): void {
     const fault = this.#faults.get(taskId);
     if (fault !== undefined) fault.isLong = true;
-    for (const waiting of this.#waiting) if (waiting.taskId === taskId) waiting.giveUp();
+    this.#waiting.forEach((waiting) => {
+      if (waiting.taskId === taskId) waiting.giveUp();
+    });
   }
 
   /** Names one of the tasks, although the fault concerns all of them. */

@@ -259,9 +259,7 @@ function openStreams({ engine, agent }: Source): ShortLivedSet<Open> {
   if (known !== undefined) return known;
   const streams = new ShortLivedSet<Open>();
   OPEN.set(agent, streams);
-  const close = (): void => {
-    for (const stream of streams) attempt(stream, "onClosing");
-  };
+  const close = (): void => streams.forEach((stream) => attempt(stream, "onClosing"));
   engine.closing.addEventListener("abort", close, ONCE);
   agent.removed.addEventListener(
     "abort",

@@ -79,13 +79,13 @@ export class KeepAlive {
 
   /** Stops a timer whose callback throws: the connection cannot be written to, and the error would crash the process. */
   #tick(): void {
-    for (const idleTimer of this.#idleTimers) {
+    this.#idleTimers.forEach((idleTimer) => {
       try {
         idleTimer.tick();
       } catch {
         idleTimer.stop();
       }
-    }
+    });
   }
 
   close(): void {
