@@ -17,7 +17,11 @@ describe("the analyst", () => {
     const model = scriptedModel([
       { kind: "tool-call", toolName: "look_at_sales", input: {} },
       { kind: "tool-call", toolName: "add_up_sales", input: { by: "region" } },
-      "The north sold more.",
+      [
+        { kind: "text", text: "The north " },
+        { kind: "delay", ms: 1 },
+        { kind: "text", text: "sold more." },
+      ],
     ]);
 
     const { text, task, events } = await say(analyst(model), "Which region sold more?");
@@ -85,7 +89,8 @@ describe.each(PROVIDERS)("through the real provider %s, a server and a client", 
           : [],
       );
       expect(words.join("")).toBe("Let me see.\n\nThe north sold more.");
-      expect(words.length).toBeGreaterThanOrEqual(7);
+      // Words that arrive together are one chunk, so their number depends on the connection.
+      expect(words.length).toBeGreaterThanOrEqual(2);
       expect(provided.requests).toHaveLength(2);
       const told = JSON.stringify(provided.requests[1]?.body);
       expect(told).toContain("columns");
