@@ -55,7 +55,8 @@ function printCells(cells: readonly string[]): void {
 export interface RowOptions {
   readonly work: string;
   readonly unit: string;
-  readonly limit: number;
+  /** The budget. Absent: the line explains another one. */
+  readonly limit?: number;
   /** The contender that the budget applies to. */
   readonly ours?: "ours" | "memory";
 }
@@ -71,8 +72,7 @@ export function ratioRow(field: Field, samples: Samples<Figure>, options: RowOpt
     work,
     ours: pair([medianOf(samples, old), medianOf(samples, current)], unit),
     ratio: pair(ratios, "×"),
-    budget: `${limit}×`,
-    isMet: ratios.every(({ value }) => value <= limit),
+    ...judged(ratios, "×", limit),
     sdkV1: show(toBare(field.sdkV1), "×"),
     sdkV03: show(toBare(field.sdkV03), "×"),
     ...(field.express && {
@@ -84,8 +84,19 @@ export function ratioRow(field: Field, samples: Samples<Figure>, options: RowOpt
 }
 
 /** The row alone, if another line has the peers. */
-export function withoutPeers({ work, ours, ratio = "", budget = "", isMet = false }: Row): Row {
-  return { work, ours, ratio, budget, isMet };
+export function withoutPeers(row: Row): Row {
+  const { work, ours, ratio, budget, isMet } = row;
+  return { work, ours, ...(ratio && { ratio }), ...(budget && { budget, isMet: isMet === true }) };
+}
+
+/** Whether all figures are within the limit, if there is one. */
+function judged(
+  figures: readonly Figure[],
+  unit: string,
+  limit: number | undefined,
+): Pick<Row, "budget" | "isMet"> {
+  if (limit === undefined) return {};
+  return { budget: `${limit}${unit}`, isMet: figures.every(({ value }) => value <= limit) };
 }
 
 /** A line whose budget is a multiple of what SDK 0.3.14 costs behind its Express adapter. */
@@ -98,8 +109,7 @@ export function overPeerRow(field: Field, samples: Samples<Figure>, options: Row
     work,
     ours: pair([medianOf(samples, old), medianOf(samples, current)], unit),
     ratio: `${pair(ratios, "×")} 0.3.14`,
-    budget: `${limit}×`,
-    isMet: ratios.every(({ value }) => value <= limit),
+    ...judged(ratios, "×", limit),
   };
 }
 
@@ -113,8 +123,7 @@ export function figureRow(
   return {
     work,
     ours: pair(figures, unit),
-    budget: `${limit}${unit}`,
-    isMet: figures.every(({ value }) => value <= limit),
+    ...judged(figures, unit, limit),
     sdkV1: show(figure(field.sdkV1), unit),
     sdkV03: show(figure(field.sdkV03), unit),
   };

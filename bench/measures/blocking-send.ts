@@ -1,7 +1,7 @@
 import { checkTask } from "../check.ts";
 import { inFlight, send } from "../client.ts";
-import { type Field, both, peersOf } from "../contenders.ts";
-import { type Figure, costOf, interleave, mapSamples } from "../rounds.ts";
+import { type Contender, type Field, both, peersOf } from "../contenders.ts";
+import { type Figure, costOf, interleave } from "../rounds.ts";
 import { type Row, overPeerRow, ratioRow, withoutPeers } from "../table.ts";
 
 interface Options {
@@ -9,56 +9,47 @@ interface Options {
   readonly calls: number;
   readonly rounds: number;
   readonly limits: {
-    readonly all: number;
-    readonly main: number;
+    /** Of the memory backend, over bare. */
     readonly memory: number;
-    readonly overPeer: number;
+    /** Over SDK 0.3.14 with Express. Absent: no budget. */
+    readonly overPeer?: number;
   };
 }
 
-/**
- * CPU of a message that is answered with its completed task: of all threads, of the event loop
- * thread only, and with the memory store.
- */
+/** CPU of a message that is answered with its completed task, with SQLite and with the memory backend. */
 export async function blockingSend(field: Field, options: Options): Promise<readonly Row[]> {
   const { bare, ours, memory } = field;
-  const { atOnce, calls, rounds, limits } = options;
+  const { atOnce, rounds, limits } = options;
   const everyone = [...both(bare), ...both(ours), ...both(memory), ...peersOf(field)];
-  const costs = await interleave(everyone, rounds, async (contender) => {
-    let answers: Awaited<ReturnType<typeof send>>[] = [];
-    const cost = await costOf(contender, async () => {
-      answers = await inFlight(atOnce, calls, () => send(contender, { manner: "burst", count: 1 }));
-    });
-    for (const answer of answers) checkTask(answer, 1);
-    return cost;
-  });
-  const each = ({ value, cutOff }: Figure): Figure => ({ value: value / calls, cutOff });
-  const all = mapSamples(costs, ({ total }) => each(total));
-  const main = new Map(all);
-  for (const contender of both(ours)) {
-    main.set(
-      contender,
-      (costs.get(contender) ?? []).map((cost) => each(cost.main)),
-    );
-  }
-  const work = `blocking send, ${atOnce} in flight`;
+  const samples = await interleave(everyone, rounds, (one) => cpuOfSend(one, options));
+  const unit = " µs";
   return [
-    ratioRow(field, all, { work, unit: " µs", limit: limits.all }),
+    ratioRow(field, samples, { work: `blocking send, ${atOnce} in flight`, unit }),
     withoutPeers(
-      ratioRow(field, main, { work: `… main thread alone`, unit: " µs", limit: limits.main }),
-    ),
-    withoutPeers(
-      ratioRow(field, all, {
+      ratioRow(field, samples, {
         work: "… memory backend",
-        unit: " µs",
+        unit,
         limit: limits.memory,
         ours: "memory",
       }),
     ),
-    overPeerRow(field, all, {
+    overPeerRow(field, samples, {
       work: "… over SDK 0.3.14 in memory with Express",
-      unit: " µs",
-      limit: limits.overPeer,
+      unit,
+      ...(limits.overPeer !== undefined && { limit: limits.overPeer }),
     }),
   ];
+}
+
+/** Microseconds of CPU for one message, averaged over several. */
+export async function cpuOfSend(
+  contender: Contender,
+  { atOnce, calls }: Pick<Options, "atOnce" | "calls">,
+): Promise<Figure> {
+  let answers: Awaited<ReturnType<typeof send>>[] = [];
+  const { total } = await costOf(contender, async () => {
+    answers = await inFlight(atOnce, calls, () => send(contender, { manner: "burst", count: 1 }));
+  });
+  for (const answer of answers) checkTask(answer, 1);
+  return { ...total, value: total.value / calls };
 }

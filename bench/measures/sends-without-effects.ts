@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { checkTask } from "../check.ts";
-import { inFlight, send } from "../client.ts";
 import { type Contender, type Field, both, bothVersions } from "../contenders.ts";
-import { type Figure, costOf, interleave, medianOf, ratioOf } from "../rounds.ts";
+import { type Figure, interleave, medianOf, ratioOf } from "../rounds.ts";
 import { type Row, pair, ratioRow, withoutPeers } from "../table.ts";
 import { Target } from "../target.ts";
+import { cpuOfSend } from "./blocking-send.ts";
 
 interface Options {
   readonly atOnce: number;
@@ -12,7 +11,7 @@ interface Options {
   readonly rounds: number;
   readonly warmUps: number;
   readonly data: string;
-  readonly limits: { readonly all: number; readonly memory: number };
+  readonly limits: { readonly memory: number };
 }
 
 /**
@@ -28,14 +27,7 @@ export async function sendsWithoutEffects(
   const stored = await start({ BENCH_DATA: join(data, `without-effects-${atOnce}`) });
   const memory = await start({});
   const free = { ...field, ours: bothVersions(stored), memory: bothVersions(memory) };
-  const cost = async (contender: Contender): Promise<Figure> => {
-    const { total } = await costOf(contender, async () => {
-      const order = { manner: "burst", count: 1 } as const;
-      const answers = await inFlight(atOnce, calls, () => send(contender, order));
-      for (const answer of answers) checkTask(answer, 1);
-    });
-    return { ...total, value: total.value / calls };
-  };
+  const cost = (contender: Contender): Promise<Figure> => cpuOfSend(contender, { atOnce, calls });
   try {
     const fresh = [...both(free.ours), ...both(free.memory)];
     await interleave(fresh, warmUps, cost);
@@ -54,7 +46,7 @@ export async function sendsWithoutEffects(
     });
     const work = `blocking send without side effects, ${atOnce} in flight`;
     return [
-      withoutPeers(ratioRow(free, samples, { work, unit: " µs", limit: limits.all })),
+      withoutPeers(ratioRow(free, samples, { work, unit: " µs" })),
       over("ours"),
       withoutPeers(
         ratioRow(free, samples, {

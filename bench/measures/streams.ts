@@ -14,7 +14,8 @@ interface Options {
   readonly rounds: number;
   /** Unmeasured samples of each contender before the first round. Default none. */
   readonly warmUps?: number;
-  readonly limit: number;
+  /** Over bare. Absent: no budget. */
+  readonly limit?: number;
   /** Also measures the memory backend, with both backends beside SDK 0.3.14 with Express. */
   readonly overPeer?: number;
 }
@@ -27,7 +28,8 @@ export async function streams(field: Field, options: Options): Promise<readonly 
   const sample = (contender: Contender): Promise<Figure> => cpuOfStream(contender, order, options);
   await interleave(everyone, warmUps, sample);
   const samples = await interleave(everyone, rounds, sample);
-  const row = ratioRow(field, samples, { work, unit: " ms", limit });
+  const budget = limit === undefined ? {} : { limit };
+  const row = ratioRow(field, samples, { work, unit: " ms", ...budget });
   if (overPeer === undefined) return [row];
   const beside = { unit: " ms", limit: overPeer };
   return [
