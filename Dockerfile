@@ -26,6 +26,6 @@ USER node
 ENV NODE_ENV=production BIND_HOST=0.0.0.0 PORT=3000 CONVOKE_DATA=/data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# Not by npx, so that the signal to stop reaches the server itself.
-ENTRYPOINT ["node", "node_modules/convoke/bin/convoke.js"]
+# Not by npx, so that the signal to stop reaches the server itself. docs/operating/capacity.md explains the flag.
+ENTRYPOINT ["node", "--max-semi-space-size=32", "node_modules/convoke/bin/convoke.js"]
 CMD ["serve"]
