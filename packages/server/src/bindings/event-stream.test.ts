@@ -128,6 +128,25 @@ test("existing events come first, and later ones when they are committed", async
   expect(log.readers).toBe(0);
 });
 
+test("a commit is read at once if the transport is about to send, and only then", async () => {
+  const log = new ALog();
+  log.append(TASK);
+  const reader = new AReader(log);
+  await eventually(() => reader.ids).toEqual([1]);
+  await eventually(() => log.reads.at(-1)?.after).toBe(1);
+  const reads = log.reads.length;
+
+  reader.control.flush?.();
+  expect(log.reads).toHaveLength(reads);
+  log.append(DONE);
+  expect(log.reads).toHaveLength(reads);
+  reader.control.flush?.();
+  expect(log.reads).toHaveLength(reads + 1);
+
+  await eventually(() => reader.ends).toBe(1);
+  expect(reader.ids).toEqual([1, 2]);
+});
+
 test("a stream that cannot be written to does not keep the others open when the engine closes", async () => {
   const log = new ALog();
   log.append(TASK);

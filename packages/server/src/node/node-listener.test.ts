@@ -1,9 +1,10 @@
 import { Agent, type IncomingMessage, type RequestListener, request as open } from "node:http";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { buffer, text as textOf } from "node:stream/consumers";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   type ByteSink,
   type ByteStreamControl,
@@ -208,6 +209,27 @@ test("a stream sends its headers before its first event", async () => {
 
   expect(answer.headers.get("content-type")).toBe("text/event-stream");
   expect(await answer.text()).toBe("one two");
+});
+
+test("the headers of a stream leave with what is ready in their turn of the event loop and the next", async () => {
+  let flushes = 0;
+  const url = new URL(
+    await serving(async () => {
+      const open = (sink: ByteSink): ByteStreamControl => {
+        sink.write("opened");
+        const flush = (): void => void sink.write(`, ready ${++flushes}`);
+        return { drained: () => undefined, closed: () => undefined, flush };
+      };
+      return { status: 200, headers: {}, body: { open } };
+    }),
+  );
+  const socket = connect(Number(url.port), url.hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+
+  const [first] = (await once(socket, "data")) as [Buffer];
+
+  expect(first.toString()).toMatch(/^HTTP\/1\.1 200 .*opened\r\n.*, ready 1\r\n.*, ready 2\r\n$/s);
 });
 
 test("a stream arrives as it was written, and its connection is used again", async () => {
