@@ -39,7 +39,8 @@ const UNKNOWN =
 
 const CREATION = '^{"kind":"task"';
 const FIRST_CALL = '"kind":"internal:llm-call","iteration":1';
-const FIRST_CHUNK = '"text":"1: "';
+/** The end of the first chunks. The words in them may be one event or several. */
+const FIRST_CHUNK = '1: "';
 const FIRST_RESULT = '"kind":"internal:llm-result","iteration":1';
 const LAST_RESULT = '"kind":"internal:llm-result","iteration":4';
 const REQUESTED = '"kind":"internal:approval-requested"';
