@@ -11,7 +11,8 @@ interface Options {
   readonly rounds: number;
   readonly warmUps: number;
   readonly data: string;
-  readonly limits: { readonly memory: number };
+  /** Of the memory backend, over bare. Absent: no budget. */
+  readonly limits?: { readonly memory: number };
 }
 
 /**
@@ -52,7 +53,7 @@ export async function sendsWithoutEffects(
         ratioRow(free, samples, {
           work: "… memory backend",
           unit: " µs",
-          limit: limits.memory,
+          ...(limits && { limit: limits.memory }),
           ours: "memory",
         }),
       ),

@@ -7,6 +7,7 @@ import {
   finishes,
   interleave,
   mapSamples,
+  median,
   percentile,
   stayAwake,
 } from "../rounds.ts";
@@ -84,10 +85,12 @@ interface AddedOptions {
 /** How much longer new streams wait than with bare `node:http`. */
 function addedRow(field: Field, sessions: Samples<Session>, options: AddedOptions): Row {
   const { work, percent, limit } = options;
+  // The median over the rounds, as of any figure: a single stall of the disk delays all streams of a moment.
   const waited = (contender: Contender): number =>
-    percentile(
-      (sessions.get(contender) ?? []).flatMap(({ firstEvents }) => firstEvents),
-      percent,
+    median(
+      (sessions.get(contender) ?? [])
+        .filter(({ firstEvents }) => firstEvents.length > 0)
+        .map(({ firstEvents }) => percentile(firstEvents, percent)),
     );
   const added = (contender: Contender): Figure => ({
     value: waited(contender) - waited(field.bare[contender.version]),
