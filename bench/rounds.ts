@@ -10,7 +10,10 @@ export interface Figure {
 /** The samples of each contender, in the order of the rounds. */
 export type Samples<T> = ReadonlyMap<Contender, readonly T[]>;
 
-/** Samples all contenders in turn, in varying order, so that noise affects all of them. */
+/**
+ * Samples all contenders in turn, so that noise affects all of them. Each round begins with another one, and
+ * every second round is in reverse: none is ever sampled twice in a row, which would find its caches warm.
+ */
 export async function interleave<T>(
   contenders: readonly Contender[],
   rounds: number,
@@ -18,8 +21,9 @@ export async function interleave<T>(
 ): Promise<Samples<T>> {
   const samples = new Map<Contender, T[]>(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < rounds; round++) {
-    const order = round % 2 === 0 ? contenders : contenders.toReversed();
-    for (const contender of order) {
+    const first = round % contenders.length;
+    const rotated = [...contenders.slice(first), ...contenders.slice(0, first)];
+    for (const contender of round % 2 === 0 ? rotated : rotated.toReversed()) {
       if (round < contender.maxRounds) samples.get(contender)?.push(await sample(contender));
     }
   }
