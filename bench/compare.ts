@@ -69,22 +69,22 @@ function sending(
 ): Measure {
   return async (contender) => {
     let answers: Answer[] = [];
-    const { total } = await costOf(contender, async () => {
+    const cost = await costOf(contender, async () => {
       answers = await inFlight(atOnce, calls, () => call(contender));
     });
     for (const answer of answers) checkTask(answer, 1);
-    return total.value / calls;
+    return cost.value / calls;
   };
 }
 
 function streaming(order: Order, atOnce: number, count: number): Measure {
   return async (contender) => {
     let answers: Answer[] = [];
-    const { total } = await costOf(contender, async () => {
+    const cost = await costOf(contender, async () => {
       answers = await inFlight(atOnce, count, () => stream(contender, order));
     });
     for (const answer of answers) checkStream(answer, order);
-    return total.value / count;
+    return cost.value / count;
   };
 }
 
@@ -97,10 +97,8 @@ function grpc({ target }: Contender): GrpcClient {
 
 function grpcCalls(count: number, call: (client: GrpcClient) => Promise<unknown>): Measure {
   return async (contender) => {
-    const { total } = await costOf(contender, () =>
-      inFlight(32, count, () => call(grpc(contender))),
-    );
-    return total.value / count;
+    const cost = await costOf(contender, () => inFlight(32, count, () => call(grpc(contender))));
+    return cost.value / count;
   };
 }
 

@@ -52,7 +52,8 @@ const sends = (atOnce: number): Promise<readonly Row[]> =>
     atOnce,
     calls: size(1000, 200),
     rounds: size(9, 1),
-    // Alone, a message waits for two syncs, which cost more than all of the SDK.
+    // The budgets are for many at a time: a message alone waits for two syncs, which cost more than all of
+    // the SDK.
     ...(atOnce > 1 && { limits: { memory: 2.2, overPeer: 1.1 } }),
   });
 

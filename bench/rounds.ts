@@ -10,10 +10,7 @@ export interface Figure {
 /** The samples of each contender, in the order of the rounds. */
 export type Samples<T> = ReadonlyMap<Contender, readonly T[]>;
 
-/**
- * Samples all contenders in turn, so that noise affects all of them. Each round begins with another one, and
- * every second round is in reverse: none is ever sampled twice in a row, which would find its caches warm.
- */
+/** Samples all contenders in turn, so that noise affects all of them. */
 export async function interleave<T>(
   contenders: readonly Contender[],
   rounds: number,
@@ -21,30 +18,30 @@ export async function interleave<T>(
 ): Promise<Samples<T>> {
   const samples = new Map<Contender, T[]>(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < rounds; round++) {
-    const first = round % contenders.length;
-    const rotated = [...contenders.slice(first), ...contenders.slice(0, first)];
-    for (const contender of round % 2 === 0 ? rotated : rotated.toReversed()) {
-      if (round < contender.maxRounds) samples.get(contender)?.push(await sample(contender));
+    const present = contenders.filter(({ maxRounds }) => round < maxRounds);
+    for (const contender of inTurn(present, round)) {
+      samples.get(contender)?.push(await sample(contender));
     }
   }
   return samples;
+}
+
+/** The order of one round: none is ever measured twice in a row, because its caches would still be warm. */
+export function inTurn<T>(all: readonly T[], round: number): readonly T[] {
+  const first = round % all.length;
+  const rotated = [...all.slice(first), ...all.slice(0, first)];
+  return round % 2 === 0 ? rotated : rotated.toReversed();
 }
 
 export function mapSamples<T, U>(samples: Samples<T>, pick: (sample: T) => U): Samples<U> {
   return new Map(Array.from(samples, ([contender, taken]) => [contender, taken.map(pick)]));
 }
 
-/** CPU of a target while something ran, in microseconds. */
-export interface Cost {
-  readonly total: Figure;
-  readonly main: Figure;
-}
-
 /**
- * The CPU that a contender's target uses for some work. Work that takes too long is cut off
- * together with its process.
+ * The CPU that a contender's target uses for some work, in microseconds. Work that takes too long is cut
+ * off together with its process.
  */
-export async function costOf(contender: Contender, work: () => Promise<unknown>): Promise<Cost> {
+export async function costOf(contender: Contender, work: () => Promise<unknown>): Promise<Figure> {
   const { target, capMs } = contender;
   const before = await target.cpu();
   const rest = stayAwake();
@@ -52,11 +49,7 @@ export async function costOf(contender: Contender, work: () => Promise<unknown>)
   rest();
   const after = cutOff ? target.busyCpu() : await target.cpu();
   if (cutOff) await target.restart();
-  const { total, main } = after ?? { total: before.total + capMs * 1000, main: Number.NaN };
-  return {
-    total: { value: total - before.total, cutOff },
-    main: { value: main - before.main, cutOff },
-  };
+  return { value: after === undefined ? capMs * 1000 : after - before, cutOff };
 }
 
 /**

@@ -9,14 +9,6 @@ import type { Question, Ready } from "./targets/control.ts";
 /** How long a target may take to exit by itself. */
 const PATIENCE_MS = 2000;
 
-/** CPU since a process started, in microseconds. */
-export interface Cpu {
-  /** Of all its threads. */
-  readonly total: number;
-  /** CPU of the event loop thread; unknown on systems without /proc. */
-  readonly main: number;
-}
-
 /** A server or a client under measurement, in its own process. */
 export class Target {
   readonly #file: string;
@@ -66,23 +58,20 @@ export class Target {
     return (await answer)[0];
   }
 
-  /** The CPU it has used, read once its event loop is idle. */
-  async cpu(): Promise<Cpu> {
+  /** The CPU that all its threads have used, in microseconds, read once its event loop is idle. */
+  async cpu(): Promise<number> {
     await this.ask("ping");
     const cpu = this.busyCpu();
     if (cpu !== undefined) return cpu;
     const { user, system } = await this.ask<NodeJS.CpuUsage>("cpu");
-    return { total: user + system, main: Number.NaN };
+    return user + system;
   }
 
-  /** The same, read from outside, for a target whose event loop is blocked. */
-  busyCpu(): Cpu | undefined {
-    const { pid } = this.#child;
-    const threads = `/proc/${pid}/task`;
+  /** The same, read from outside, for a target whose event loop is blocked. Unknown without /proc. */
+  busyCpu(): number | undefined {
+    const threads = `/proc/${this.#child.pid}/task`;
     try {
-      const used = readdirSync(threads).map((id) => ({ id: Number(id), us: usedBy(threads, id) }));
-      const main = used.find(({ id }) => id === pid)?.us ?? Number.NaN;
-      return { total: used.reduce((sum, { us }) => sum + us, 0), main };
+      return readdirSync(threads).reduce((sum, id) => sum + usedBy(threads, id), 0);
     } catch {
       return undefined;
     }

@@ -25,7 +25,7 @@ export async function bindings({ ours }: Field, options: Options): Promise<reado
   const burst = { manner: "burst", count: chunks } as const;
   try {
     const cpu = async (contender: Contender, work: () => Promise<Answer | number>, count: number) =>
-      (await costOf(contender, () => inFlight(AT_ONCE, count, work))).total.value / count;
+      (await costOf(contender, () => inFlight(AT_ONCE, count, work))).value / count;
     const samples = {
       rpc: [],
       rest: [],

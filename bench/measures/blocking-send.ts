@@ -48,9 +48,9 @@ export async function cpuOfSend(
   { atOnce, calls }: Pick<Options, "atOnce" | "calls">,
 ): Promise<Figure> {
   let answers: Awaited<ReturnType<typeof send>>[] = [];
-  const { total } = await costOf(contender, async () => {
+  const cost = await costOf(contender, async () => {
     answers = await inFlight(atOnce, calls, () => send(contender, { manner: "burst", count: 1 }));
   });
   for (const answer of answers) checkTask(answer, 1);
-  return { ...total, value: total.value / calls };
+  return { ...cost, value: cost.value / calls };
 }

@@ -104,5 +104,5 @@ export async function cpuOf(contender: Contender, work: Work): Promise<number> {
     target.ask<string>({ ...work, version }).then((said) => (problem = said)),
   );
   if (problem !== "") throw new Error(`a client of ${version} failed: ${problem}`);
-  return (await target.cpu()).total - before.total;
+  return (await target.cpu()) - before;
 }

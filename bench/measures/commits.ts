@@ -4,7 +4,7 @@ import { openPostgresBackend } from "@convoke/backends/postgres";
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import type { Backend } from "@convoke/engine";
 import type { Database } from "../database.ts";
-import { median, percentile } from "../rounds.ts";
+import { median, percentile, inTurn } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { chunkText } from "../targets/order.ts";
 import { diskTimes, syncTimes } from "./disk.ts";
@@ -43,7 +43,7 @@ export async function commits(options: Options): Promise<readonly Row[]> {
   );
   const logs = [sqlite, one, two];
   for (let round = 0; round <= rounds; round++) {
-    for (const log of round % 2 === 0 ? logs : logs.toReversed()) {
+    for (const log of inTurn(logs, round)) {
       // The first round warms up.
       await log.sample(round > 0);
     }

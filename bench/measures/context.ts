@@ -1,6 +1,6 @@
 import { type Contender, bothVersions } from "../contenders.ts";
 import { sendText } from "../client.ts";
-import { costOf, median } from "../rounds.ts";
+import { costOf, median, inTurn } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { Target } from "../target.ts";
 import type { Stage } from "../targets/loop.ts";
@@ -58,7 +58,7 @@ async function measure(
   { calls, rounds }: Options,
 ): Promise<void> {
   for (let round = 0; round <= rounds; round++) {
-    const order = round % 2 === 0 ? STAGES : STAGES.toReversed();
+    const order = inTurn(STAGES, round);
     for (const [length, taken] of samples) {
       for (const stage of order) {
         const many = await costOfTask(contenders[stage], calls.many, length);
@@ -72,9 +72,9 @@ async function measure(
 
 async function costOfTask(contender: Contender, calls: number, length: number): Promise<number> {
   let body = "";
-  const { total } = await costOf(contender, async () => {
+  const cost = await costOf(contender, async () => {
     ({ body } = await sendText(contender, `calls ${calls} of ${length}`));
   });
   if (!body.includes("Done.")) throw new Error(`this is not the answer: ${body.slice(0, 500)}`);
-  return total.value;
+  return cost.value;
 }

@@ -96,7 +96,7 @@ async function sample(contender: Contender, { database, atOnce, calls }: Options
     alone.push(performance.now() - began);
   }
   return {
-    replica: cost.total.value / calls,
+    replica: cost.value / calls,
     database: used / calls,
     perSecond: calls / seconds,
     alone: median(alone),

@@ -54,10 +54,10 @@ async function deliver(contender: Contender, order: Order, readers: number): Pro
   const answers = subscriptions.map(whole);
   await sleep(50);
   let received: readonly Answer[] = [];
-  const { total } = await costOf(contender, async () => {
+  const cost = await costOf(contender, async () => {
     await target.ask("open gate");
     received = await Promise.all([origin, ...answers]);
   });
   for (const answer of received) checkStream(answer, order);
-  return { value: total.value / order.count / (readers + 1), cutOff: total.cutOff };
+  return { value: cost.value / order.count / (readers + 1), cutOff: cost.cutOff };
 }

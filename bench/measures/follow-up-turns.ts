@@ -47,11 +47,11 @@ async function growth(
   const deadline = performance.now() + capMs;
   const order = { manner, count: 1 };
   const task = idsOf(await send(contender, order));
-  const marks = [(await target.cpu()).total];
+  const marks = [await target.cpu()];
   let cutOff = false;
   for (let turn = 0; turn < turns && !cutOff; turn += share) {
     for (let call = 0; call < share; call++) idsOf(await send(contender, order, task));
-    marks.push((await target.cpu()).total);
+    marks.push(await target.cpu());
     cutOff = performance.now() > deadline;
   }
   const costs = marks.slice(1).map((mark, place) => mark - (marks[place] ?? 0));

@@ -31,12 +31,12 @@ export async function guard({ calls, rounds, data, limit }: Options): Promise<re
   ];
   const guarded = { ...plain, token: await token() };
   const cost = async (contender: Contender) => {
-    const { total } = await costOf(contender, async () => {
+    const cost = await costOf(contender, async () => {
       const order = { manner: "burst", count: 1 } as const;
       const answers = await inFlight(AT_ONCE, calls, () => send(contender, order));
       for (const answer of answers) checkTask(answer, 1);
     });
-    return { ...total, value: total.value / calls };
+    return { ...cost, value: cost.value / calls };
   };
   try {
     // Warms up, and lets the server verify the token.

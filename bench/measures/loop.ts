@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Answer, inFlight, stream } from "../client.ts";
 import { type Contender, bothVersions } from "../contenders.ts";
-import { costOf, median } from "../rounds.ts";
+import { costOf, median, inTurn } from "../rounds.ts";
 import { type Row, short } from "../table.ts";
 import { Target } from "../target.ts";
 import type { Stage } from "../targets/loop.ts";
@@ -35,8 +35,7 @@ export async function loop(options: Options): Promise<readonly Row[]> {
   const samples: Record<Stage, number[]> = { provider: [], loop: [], server: [] };
   try {
     for (let round = 0; round <= rounds; round++) {
-      const order = round % 2 === 0 ? STAGES : STAGES.toReversed();
-      for (const stage of order) {
+      for (const stage of inTurn(STAGES, round)) {
         const cost = await costOfToken(contenders.get(stage)!, options);
         // The first round warms up.
         if (round > 0) samples[stage].push(cost);
@@ -71,7 +70,7 @@ async function costOfToken(
   { tokens, answers: total }: Pick<Options, "tokens" | "answers">,
 ): Promise<number> {
   let answers: Answer[] = [];
-  const { total: cost } = await costOf(contender, async () => {
+  const cost = await costOf(contender, async () => {
     answers = await inFlight(1, total, () => stream(contender, { manner: "burst", count: tokens }));
   });
   for (const answer of answers) check(answer, tokens);

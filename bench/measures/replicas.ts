@@ -186,7 +186,7 @@ async function orphansRow(
     BENCH_TASKS: String(orphans),
   });
   const used = (): number =>
-    both.reduce((sum, target) => sum + (target.busyCpu()?.total ?? Number.NaN), database.cpu());
+    both.reduce((sum, target) => sum + (target.busyCpu() ?? Number.NaN), database.cpu());
   const killedAt = performance.now();
   await crashing.kill();
   // The CPU of its connections is no longer counted when they have ended.

@@ -42,7 +42,7 @@ export async function storedTasks(options: Options): Promise<readonly Row[]> {
         const cost = await costOf(contender, () =>
           inFlight(8, calls, () => work(contender, stored)),
         );
-        return cost.total.value / calls;
+        return cost.value / calls;
       };
       // Once to warm up, then measured.
       await interleave([small, large], 1, sample);

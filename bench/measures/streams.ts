@@ -50,7 +50,7 @@ export async function cpuOfStream(
 ): Promise<Figure> {
   const total = contender.maxRounds === 1 ? atOnce : wanted;
   let answers: Answer[] = [];
-  const { total: cost } = await costOf(contender, async () => {
+  const cost = await costOf(contender, async () => {
     answers = await inFlight(atOnce, total, () => stream(contender, order));
   });
   for (const answer of answers) checkStream(answer, order);

@@ -139,7 +139,7 @@ export async function tokenSession(
   const arrived = Promise.all(newcomers);
   const isDone = await finishes(contender, Promise.all([all, arrived]));
   if (!isDone) await target.restart();
-  const cpu = (cpuAfter?.total ?? Number.NaN) - (cpuBefore?.total ?? Number.NaN);
+  const cpu = (cpuAfter ?? Number.NaN) - (cpuBefore ?? Number.NaN);
   return {
     perEvent: { value: cpu / (after - before), cutOff: false },
     firstEvents: isDone ? await arrived : [],

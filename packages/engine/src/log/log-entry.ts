@@ -174,7 +174,7 @@ class ChunkTemplates {
   }
 }
 
-/** How many commits, and how many entries, a tail has at least, if there are that many. */
+/** A tail has the newest commits: at least this many, or as many as have this many entries. */
 const TAIL_COMMITS = 4;
 const TAIL_ENTRIES = 1024;
 
