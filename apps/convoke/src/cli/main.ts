@@ -11,6 +11,7 @@ import {
 } from "../terminal/command.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { asStarted } from "../terminal/invocation.ts";
+import { RemovedOption, removedCommand } from "../terminal/removed.ts";
 import { parseArgs } from "node:util";
 
 /** The `convoke` command: finds the command, runs it, and returns the exit code. */
@@ -45,6 +46,10 @@ export async function main(
     context = { ...parseCommand(command, args, io), commands };
     return await command.run(context);
   } catch (error) {
+    if (error instanceof RemovedOption) {
+      io.stderr(`${asStarted(error.message, io.started)}\n`);
+      return EXIT.notStarted.code;
+    }
     if (!(error instanceof UsageError)) {
       const { explainError } = await import("../connect/explain-error.ts");
       return explainError(error, context ?? { io, positionals: [], flag: () => false });
@@ -117,6 +122,8 @@ function isHelp(word: string): boolean {
 }
 
 function unknownCommand(words: readonly string[], names: readonly string[]): UsageError {
+  const removed = removedCommand(words);
+  if (removed !== undefined) return new UsageError(removed);
   const typed = words.join(" ");
   const last = words.at(-1) ?? "";
   const what = last.startsWith("-") ? `Unknown option ${last}` : `Unknown command "${typed}"`;
@@ -225,6 +232,8 @@ function explain(error: unknown, { options }: Command): unknown {
   const sentence = message.split(/[.\n]/)[0] ?? message;
   if (code !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") return new UsageError(`${sentence}.`);
   const typed = /'(-[^']*)'/.exec(sentence)?.[1] ?? "";
+  const removed = RemovedOption.from(typed);
+  if (removed !== undefined) return removed;
   const flags = Object.keys(options).map((flag) => `--${flag}`);
   return new UsageError(`${sentence}.${didYouMean(typed, flags)}`);
 }

@@ -5,6 +5,7 @@ import type { CoderOptions } from "@convoke/coder";
 import type { AgentEntry, CatalogRights } from "@convoke/host";
 import type { ServeAgentOptions } from "./serve-agent.ts";
 import { didYouMean, isObject } from "@convoke/protocol/internal";
+import { removedConfig } from "../terminal/removed.ts";
 
 /** The server cannot start. The message is one sentence that says what to do. */
 export class StartError extends Error {
@@ -97,6 +98,8 @@ export async function loadConfig(named: string | undefined): Promise<ConvokeConf
     throw new StartError(`${file}: agents must be an object, as in agents: { poet: "./poet.ts" }.`);
   }
   if (unknown === undefined) return config as ConvokeConfig;
+  const removed = removedConfig(unknown);
+  if (removed !== undefined) throw new StartError(`${file}: ${removed}`);
   throw new StartError(
     `${file} has no setting ${JSON.stringify(unknown)}.${didYouMean(unknown, OPTIONS)} The settings are ${OPTIONS.join(", ")}.`,
   );

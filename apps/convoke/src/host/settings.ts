@@ -25,6 +25,7 @@ import { readFiles } from "./file-settings.ts";
 import { type ServeFlags, openToTheWorld } from "./start-problems.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { isDatabaseUrl } from "../terminal/database-url.ts";
+import { removedVariable } from "../terminal/removed.ts";
 import { createEgress } from "@convoke/egress";
 import { signDelivery } from "@convoke/egress/webhooks";
 import { readFileSync } from "node:fs";
@@ -85,6 +86,8 @@ export function readSettings(
   env: Environment,
   given: ConvokeConfig = {},
 ): ServeSettings & ServerConfig {
+  const removed = removedVariable(env);
+  if (removed !== undefined) throw new StartError(removed);
   const { coder: _, agents: _agents, allowModules: _m, allowProcesses: _p, ...config } = given;
   const database = readDatabase(flags, env);
   const auth = readAuth(env, database);

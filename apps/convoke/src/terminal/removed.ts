@@ -1,0 +1,46 @@
+/**
+ * What earlier versions had and this one has not: each name with the sentence that says what to do
+ * instead. A setting that was honoured once and is ignored now would change a server in silence, so
+ * a removed one that is still set ends the start.
+ */
+
+/** Environment variables of servers. */
+const VARIABLES: Readonly<Record<string, string>> = {};
+
+/** Options of commands that start a server, without the dashes. */
+const OPTIONS: Readonly<Record<string, string>> = {};
+
+/** Settings of `convoke.config.ts`. */
+const CONFIG: Readonly<Record<string, string>> = {};
+
+/** Commands by their full names. */
+const COMMANDS: Readonly<Record<string, string>> = {};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The sentence about the first removed variable that is set. */
+export function removedVariable(env: Environment): string | undefined {
+  const name = Object.keys(VARIABLES).find((one) => Boolean(env[one]));
+  return name === undefined ? undefined : VARIABLES[name];
+}
+
+/** The sentence about a setting of `convoke.config.ts`, if it was removed. */
+export function removedConfig(name: string): string | undefined {
+  return CONFIG[name];
+}
+
+/** The sentence about a command, if it was removed. */
+export function removedCommand(words: readonly string[]): string | undefined {
+  return COMMANDS[words.join(" ")] ?? COMMANDS[words[0] ?? ""];
+}
+
+/** An option that was removed is on the command line of a server. Its message is for the user. */
+export class RemovedOption extends Error {
+  override readonly name = "RemovedOption";
+
+  /** @param typed the option as it was written: `--nats` */
+  static from(typed: string): RemovedOption | undefined {
+    const sentence = OPTIONS[typed.replace(/^--/, "")];
+    return sentence === undefined ? undefined : new RemovedOption(sentence);
+  }
+}
