@@ -14,7 +14,7 @@ export interface Group {
 
 /** Every page of the site in its order. Titles are the first headings of the pages. */
 export const GROUPS: readonly Group[] = [
-  { title: "Start", pages: ["quick-start.md", "guide/start.md"] },
+  { title: "Start", pages: ["quick-start.md", "guide/demo.md", "guide/start.md"] },
   {
     title: "Concepts",
     pages: [

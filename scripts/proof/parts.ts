@@ -47,7 +47,6 @@ export const PARTS: readonly Part[] = [
     needs: ["postgres"],
     results: "table",
     claims: [
-      { page: "README.md", words: "The 10 000th chunk of an answer costs as much as the 10th." },
       { page: COMPARISON, words: "a stream of 1000 chunks, CPU as a multiple of bare" },
       { page: COMPARISON, words: "an answer of 10 000 chunks, CPU" },
       { page: COMPARISON, words: "32 messages at a time, CPU of each as a multiple of bare" },
@@ -115,7 +114,7 @@ export const PARTS: readonly Part[] = [
     script: "docs:check",
     results: /^(\S+)\.md: (.+)$/gm,
     claims: [
-      { page: "README.md", words: "black-box probes of the A2A specification" },
+      { page: COMPARISON, words: "black-box probes of the A2A specification" },
       { page: COMPARISON, words: "probes of the specification" },
       { page: "docs/check/README.md", words: "Its reports on three servers" },
     ],
@@ -127,7 +126,7 @@ export const PARTS: readonly Part[] = [
     quick: { args: ["--only", "agent-", "--only", "cut-in"] },
     results: "table",
     claims: [
-      { page: "README.md", words: "faulty agents (cuts at any byte" },
+      { page: COMPARISON, words: "faulty agents (cuts at any byte" },
       { page: COMPARISON, words: "faulty agents, as a client" },
       { page: "docs/client/faults.md", words: "what the official clients do" },
     ],
@@ -139,7 +138,7 @@ export const PARTS: readonly Part[] = [
     quick: { args: ["--only", "auth-", "--only", "body-"] },
     results: "table",
     claims: [
-      { page: "README.md", words: "attacks on Convoke and on the official JavaScript SDK" },
+      { page: COMPARISON, words: "attacks on Convoke and on the official JavaScript SDK" },
       { page: COMPARISON, words: "that held, of those that apply" },
       { page: "docs/security.md", words: "every attack of the attack suite with its outcome" },
     ],
@@ -150,7 +149,6 @@ export const PARTS: readonly Part[] = [
     script: "test:install",
     results: /^(an installation|from convoke init to .+): (.+)$/gm,
     claims: [
-      { page: "README.md", words: "and runs no install script" },
       { page: "apps/convoke/README.md", words: "and runs no install script" },
       { page: "docs/quick-start.md", words: "all commands of this page together took" },
     ],

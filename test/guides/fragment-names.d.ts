@@ -25,6 +25,7 @@ declare global {
   const translate: (text: string, formality?: unknown) => string;
   const answer: (text: string) => string;
   const findOrder: (text: string) => { readonly id: string; readonly total: number };
+  const refund: (order: string, options: { readonly idempotencyKey: string }) => Promise<string>;
   const pay: { refund(order: object, options: { readonly idempotencyKey: string }): null };
   const workspace: Workspace;
   const app: expressModule.Express;
