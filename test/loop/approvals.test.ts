@@ -1,7 +1,7 @@
 import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { EXTENSIONS, type Task, textPart } from "@convoke/protocol";
-import { digestArguments } from "@convoke/runtime";
+import { type ConfirmRule, digestArguments } from "@convoke/runtime";
 import { scriptedModel } from "@convoke/runtime/testing";
 import type { Backend } from "@convoke/engine";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -86,8 +86,14 @@ const ACTIVE: ReadonlySet<string> = new Set([EXTENSIONS.approvals.uri]);
 const NOTHING_ACTIVE: ReadonlySet<string> = new Set();
 
 /** A task that waits for approvals of the given paths. */
-async function waiting(paths: readonly string[], extensions = ACTIVE) {
-  const { guarded, ran } = aGuardedTool();
+async function waiting(
+  paths: readonly string[],
+  {
+    extensions = ACTIVE,
+    confirm = "ask",
+  }: { extensions?: typeof ACTIVE; confirm?: ConfirmRule | "ask" } = {},
+) {
+  const { guarded, ran } = aGuardedTool({ confirm });
   const model = scriptedModel([paths.map((path) => calls("delete", { path })), "ok"]);
   const world = new LoopWorld({ model, tools: [guarded] }, { extensions });
   const task = await world.ask("go");
@@ -142,6 +148,36 @@ describe("a decision", () => {
     expect(openApprovals(again)).toEqual(approvals);
     await world.ask([answerTo(approvals[0]!, { option: "once" })], { taskId: task.id });
     expect(ran).toEqual([{ path: "a" }]);
+  });
+
+  verifies("G11", "with changed arguments that the rule denies runs nothing", async () => {
+    const confirm: ConfirmRule = ({ input }) =>
+      JSON.stringify(input) === '{"path":"/etc"}' ? "deny" : "ask";
+    const { world, model, ran, task, approvals } = await waiting(["a"], { confirm });
+
+    const done = await world.ask(
+      [answerTo(approvals[0]!, { option: "edit", arguments: { path: "/etc" } })],
+      { taskId: task.id },
+    );
+
+    expect(done.status.state).toBe("completed");
+    expect(ran).toEqual([]);
+    expect(resultsTold(model.requests)).toEqual([
+      "Not run: a rule of this agent does not allow it.",
+    ]);
+  });
+
+  verifies("G11", "given after a deploy whose rule denies the call runs nothing", async () => {
+    const { world, model, task, approvals } = await waiting(["a"]);
+    const deployed = aGuardedTool({ confirm: () => "deny" });
+
+    await world.restart({ tools: [deployed.guarded] });
+    await world.ask([answerTo(approvals[0]!, { option: "once" })], { taskId: task.id });
+
+    expect(deployed.ran).toEqual([]);
+    expect(resultsTold(model.requests)).toEqual([
+      "Not run: a rule of this agent does not allow it.",
+    ]);
   });
 
   test("on some of several lets those run, and asks for the others again", async () => {
@@ -210,7 +246,9 @@ describe("a plain message", () => {
     "supersedes every pending approval, regardless of its text, and reaches the model",
     async () => {
       for (const words of ["yes", "approve", "do something else"]) {
-        const { world, model, ran, task } = await waiting(["a", "b"], NOTHING_ACTIVE);
+        const { world, model, ran, task } = await waiting(["a", "b"], {
+          extensions: NOTHING_ACTIVE,
+        });
 
         const done = await world.ask(words, { taskId: task.id });
 
@@ -243,20 +281,20 @@ describe("a plain message", () => {
   });
 
   test("from a caller that supports only text decides with the words it was offered", async () => {
-    const approved = await waiting(["a"], NOTHING_ACTIVE);
+    const approved = await waiting(["a"], { extensions: NOTHING_ACTIVE });
     expect(approved.task.status.message?.parts).toHaveLength(1);
     expect(statusText(approved.task)).toContain('Answer "approve", or "reject" and why.');
     await approved.world.restart();
     await approved.world.ask(" Approve ", { taskId: approved.task.id });
     expect(approved.ran).toEqual([{ path: "a" }]);
 
-    const rejected = await waiting(["a"], NOTHING_ACTIVE);
+    const rejected = await waiting(["a"], { extensions: NOTHING_ACTIVE });
     await rejected.world.ask("reject: keep it", { taskId: rejected.task.id });
     expect(resultsTold(rejected.model.requests)).toEqual([
       "Not run: the user rejected it, and says: keep it",
     ]);
 
-    const otherwise = await waiting(["a"], NOTHING_ACTIVE);
+    const otherwise = await waiting(["a"], { extensions: NOTHING_ACTIVE });
     await otherwise.world.ask("approve it tomorrow", { taskId: otherwise.task.id });
     expect(otherwise.ran).toEqual([]);
     expect(resultsTold(otherwise.model.requests)).toEqual([

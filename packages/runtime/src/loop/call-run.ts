@@ -83,9 +83,10 @@ export class CallRun {
     const input = this.#arguments ?? (await this.#prepare(tool));
     if (input === undefined) return;
     this.#arguments = input;
+    // Before the rule: a call that may have run is never reported as "not run".
+    if (this.#isCut && !tool.idempotent) return this.#fail(UNKNOWN);
     if (!this.#isConfirmed) await this.#confirm(tool, input);
     if (this.#result !== undefined || this.#approval !== undefined) return;
-    if (this.#isCut && !tool.idempotent) return this.#fail(UNKNOWN);
     await this.#execute(tool, input);
   }
 
@@ -221,13 +222,18 @@ export class CallRun {
     return undefined;
   }
 
-  /** Applies the tool's confirm rule, and finds or asks for the decision. */
+  /**
+   * Applies the tool's confirm rule to the arguments that will run, and finds or asks for the
+   * decision. The rule is asked after an approval, too: the approval may have edited the arguments,
+   * or be older than the rule, and a denial holds against both.
+   */
   async #confirm(tool: Tool, input: Metadata): Promise<void> {
     const { scope, approvals } = this.#around;
     const { turn, settings } = scope;
     const { toolCallId, toolName } = this.#call;
     this.#isConfirmed = true;
-    if (approvals.decisionOf(toolCallId) !== undefined) return this.#heedDecision();
+    await this.#heedDecision();
+    if (this.#result !== undefined) return undefined;
     const ruled = { toolName, input, caller: turn.caller, turn };
     const confirmed = await callHook(`rule for ${toolName}`, () =>
       confirmCall(tool.confirm, ruled),
@@ -235,6 +241,7 @@ export class CallRun {
     if (confirmed?.kind === "deny") {
       return this.#decline("Not run: a rule of this agent does not allow it.");
     }
+    if (approvals.decisionOf(toolCallId) !== undefined) return undefined;
     this.#isGuarded = confirmed?.kind !== "allow";
     if (!this.#isGuarded) return undefined;
     const words = confirmed?.kind === "ask" ? confirmed.words : {};
@@ -257,7 +264,7 @@ export class CallRun {
 
   #decided(approval: Approval, decision: ApprovalDecision, edited?: Metadata): void {
     this.#approval = undefined;
-    this.#isConfirmed = true;
+    this.#isConfirmed = false;
     if (edited !== undefined) this.#arguments = edited;
     this.#around.approvals.decided(approval, decision, edited);
   }
