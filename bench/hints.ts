@@ -1,9 +1,9 @@
 // How long after a commit a reader at another server has the events:
 //
-//     DATABASE_URL=postgres://… NATS_URL=nats://… npm run bench:hints
+//     DATABASE_URL=postgres://… npm run bench:hints
 //
-// By notifications of the database, by NATS if NATS_URL is set, and without hints. Rounds are
-// interleaved, so that a noisy moment affects all of them. It uses a schema of its own.
+// By notifications of the database, and without hints. Rounds are interleaved, so that a noisy
+// moment affects both. It uses schemas of its own.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "@convoke/engine";
@@ -12,10 +12,9 @@ import { noHints } from "../packages/backends/src/postgres/no-hints.suite.ts";
 import {
   openNotifyBus,
   openWithParts,
-  opensNatsBus,
 } from "../packages/backends/src/postgres/postgres-backend.ts";
 
-const { DATABASE_URL: url, NATS_URL: nats } = process.env;
+const { DATABASE_URL: url } = process.env;
 if (url === undefined) throw new Error("set DATABASE_URL");
 
 const ROUNDS = 300;
@@ -25,9 +24,6 @@ const PAUSE_MS = 20;
 /** The ways to hear of a commit, and their budgets for the median in milliseconds. */
 const WAYS = [
   { name: "NOTIFY and a read", openBus: openNotifyBus, budget: 4 },
-  ...(nats === undefined
-    ? []
-    : [{ name: "NATS with the events", openBus: opensNatsBus(nats), budget: 2 }]),
   { name: "looking only", openBus: noHints, budget: 30 },
 ];
 

@@ -15,8 +15,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { Database } from "../bench/database.ts";
-import { keptPort } from "../test/harness/kept-port.ts";
-import { NatsServer } from "../test/harness/nats.ts";
 import { type ProgramName, findProgram, howToGet } from "../test/system-programs.ts";
 import { runNpmScript } from "./npm-script.ts";
 import {
@@ -52,7 +50,7 @@ const machine = thisMachine();
 const commit = currentCommit();
 const runs = new Map(earlierRuns().map((run) => [run.name, run]));
 const folder = mkdtempSync(join(process.cwd(), ".convoke-bench-"));
-const services: { database?: Database; nats?: NatsServer } = {};
+let database: Database | undefined;
 try {
   const chosen = PARTS.filter(({ name }) => names.includes(name));
   for (const [place, part] of chosen.entries()) {
@@ -68,8 +66,7 @@ try {
     if (missing === undefined && exitCode !== 0) process.exitCode = 1;
   }
 } finally {
-  await services.nats?.kill();
-  services.database?.close();
+  database?.close();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -92,28 +89,18 @@ async function runPart(part: Part): Promise<PartRun> {
   const { args = [], env = {} } = (isQuick ? part.quick : part.full) ?? {};
   const { code, output } = await runNpmScript(part.script, {
     args,
-    env: { ...(await serviceEnvironment(part)), ...env },
+    env: { ...databaseEnvironment(part), ...env },
     onOutput: (text) => process.stdout.write(text),
   });
   const seconds = Math.round((performance.now() - began) / 1000);
   return { ...facts, seconds, exitCode: code, results: resultsIn(output, part) };
 }
 
-/** The addresses of the services that a part needs, which are started for the first such part. */
-async function serviceEnvironment({ needs = [] }: Part): Promise<Record<string, string>> {
-  const env: Record<string, string> = {};
-  if (needs.includes("postgres")) {
-    services.database ??= Database.start(folder);
-    env["DATABASE_URL"] = services.database.newSchema();
-  }
-  if (needs.includes("nats")) {
-    if (services.nats === undefined) {
-      services.nats = new NatsServer(findProgram("nats")!, await keptPort());
-      await services.nats.start();
-    }
-    env["NATS_URL"] = services.nats.url;
-  }
-  return env;
+/** The address of the database, which is started for the first part that needs it. */
+function databaseEnvironment({ needs = [] }: Part): Record<string, string> {
+  if (!needs.includes("postgres")) return {};
+  database ??= Database.start(folder);
+  return { DATABASE_URL: database.newSchema() };
 }
 
 function write(): void {

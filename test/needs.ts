@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach } from "vitest";
+import { beforeEach } from "vitest";
 import { NEEDS, type ProgramName, findProgram, howToGet } from "./system-programs.ts";
 
 /**
@@ -18,19 +18,4 @@ export function needs(name: ProgramName): () => string {
     if (path === undefined) throw new Error(`This test ${problem}.`);
     return path;
   };
-}
-
-/**
- * Like `beforeAll`, unless a program is missing that `needs` has named: then no test runs either.
- *
- * @param work returns what ends it after the tests
- */
-export function beforeAllWith(
-  programs: readonly ProgramName[],
-  work: () => Promise<() => Promise<void>>,
-): void {
-  beforeAll(async () => {
-    const isMissing = programs.some((name) => findProgram(name) === undefined);
-    return isMissing ? undefined : work();
-  });
 }

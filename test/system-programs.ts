@@ -25,13 +25,6 @@ export const SYSTEM_PROGRAMS = {
   /** A shell whose completion is tested. */
   fish: { variable: "FISH_PATH", commands: ["fish"], debian: "fish" },
   git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
-  /** Carries hints between servers. Debian installs it where only root has it on PATH. */
-  nats: {
-    variable: "CONVOKE_NATS_SERVER",
-    commands: ["nats-server"],
-    folders: "/usr/sbin",
-    debian: "nats-server",
-  },
   /** The load balancer of the cluster example. Debian installs it where only root has it on PATH. */
   nginx: {
     variable: "CONVOKE_NGINX",

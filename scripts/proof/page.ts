@@ -100,7 +100,7 @@ npm run proof -- --only check,attack # some parts; the others keep their last re
 npm run proof -- --quick             # short forms, in a few minutes
 \`\`\`
 
-A part in its **short form** shows that it works, with one round or a few cases; times and CPU of such a run mean nothing, and only \`proof.json\` has them. A part that needs a system program that is not installed is not run, and the table of runs says how to get it. Postgres and NATS are started for the run. The parts \`check\`, \`faults\` and \`attack\` also write the pages that they belong to, unless they are in their short form.`;
+A part in its **short form** shows that it works, with one round or a few cases; times and CPU of such a run mean nothing, and only \`proof.json\` has them. A part that needs a system program that is not installed is not run, and the table of runs says how to get it. Postgres is started for the run. The parts \`check\`, \`faults\` and \`attack\` also write the pages that they belong to, unless they are in their short form.`;
 
 const CLAIMS_ELSEWHERE = `The long tests behind [the guarantees](guarantees.md) have a command each on that page, and \`npm run test:long\` runs them. Figures in [decisions](decisions/README.md) are those of the day of the decision.`;
 

@@ -76,8 +76,8 @@ export const PARTS: readonly Part[] = [
     name: "hints",
     title: "From a commit to a reader at another server",
     script: "bench:hints",
-    needs: ["postgres", "nats"],
-    results: /^(NOTIFY and a read|NATS with the events|looking only): (.+)$/gm,
+    needs: ["postgres"],
+    results: /^(NOTIFY and a read|looking only): (.+)$/gm,
     claims: [
       { page: "bench/README.md", words: "From one server to another" },
       { page: CLUSTER_GUIDE, words: "that takes a few milliseconds" },

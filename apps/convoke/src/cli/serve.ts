@@ -12,7 +12,6 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   DATABASE_URL: "A Postgres database for tasks, which any number of servers share",
   CONVOKE_HOST_ID: "Identifies the machine, for agents that use its disk (its host name)",
   CONVOKE_NO_MIGRATE: "1 if the tables of the database must not be created or changed (0)",
-  NATS_URL: "NATS servers that carry what these servers send each other, separated by commas",
   CONVOKE_TOKEN: "The bearer token that callers must send",
   CONVOKE_API_KEYS:
     'File with the API keys of callers, or "database"; create one with convoke keys create',
@@ -73,11 +72,6 @@ export const SERVE_OPTIONS: Command["options"] = {
     type: "string",
     value: "<address>",
     help: "A Postgres database for tasks, which any number of servers share (DATABASE_URL)",
-  },
-  nats: {
-    type: "string",
-    value: "<address>",
-    help: "NATS for faster streams between servers on one database (NATS_URL)",
   },
   config: {
     type: "string",
@@ -152,7 +146,6 @@ export function readServeOptions({ io, text, flag }: CommandContext): Omit<Serve
     data: text("data"),
     database: text("database"),
     noMigrate: flag("no-migrate") ? true : undefined,
-    nats: text("nats"),
     config: text("config"),
     io,
   };

@@ -3,19 +3,16 @@ import type { Replica } from "@convoke/engine";
 import { isLoopbackHost } from "@convoke/protocol/internal";
 import type { ServeSettings } from "./settings.ts";
 
-type Facts = Pick<DatabaseFacts, "label" | "schema" | "stored" | "isNotifying"> & {
-  /** The addresses of NATS servers. */
-  readonly nats?: string | undefined;
-};
+type Facts = Pick<DatabaseFacts, "label" | "schema" | "stored" | "isNotifying">;
 
 /** What a server that shares a database says when it is ready: where its tasks are, and among whom it is. */
 export async function readDatabaseLines(
-  { url, nats }: { readonly url: string; readonly nats: string | undefined },
+  url: string,
   readReplicas: () => Promise<readonly Replica[]>,
 ): Promise<string> {
   const { readDatabaseSummary } = await import("@convoke/backends/postgres");
   try {
-    return databaseLines({ ...(await readDatabaseSummary(url)), nats }, await readReplicas());
+    return databaseLines(await readDatabaseSummary(url), await readReplicas());
   } catch {
     // The server has just used the database: what is wrong now is in its log, and on /ready.
     return `  Tasks    Postgres, which does not answer at the moment\n`;
@@ -32,9 +29,7 @@ export function databaseLines(facts: Facts, replicas: readonly Replica[]): strin
 `;
 }
 
-function hintsLine({ isNotifying, nats }: Facts): string {
-  // The addresses may contain a password.
-  if (nats !== undefined) return "NATS";
+function hintsLine({ isNotifying }: Facts): string {
   return isNotifying
     ? "NOTIFY"
     : "none arrive, as behind a pooler: servers look every 250 ms instead";

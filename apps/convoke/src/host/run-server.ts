@@ -27,8 +27,6 @@ export interface ServeRequest {
   /** The address of a database that holds the tasks. */
   readonly database: string | undefined;
   readonly noMigrate?: true | undefined;
-  /** The addresses of NATS servers, if the tasks are in a database. */
-  readonly nats: string | undefined;
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
@@ -225,9 +223,9 @@ function reloaded({ agents }: AgentServer): string {
 /** Where the tasks are. */
 async function taskLines(server: AgentServer, settings: ServeSettings): Promise<string> {
   const { folder, replicas } = server;
-  const { database, nats } = settings;
+  const { database } = settings;
   if (database !== undefined && replicas !== undefined) {
-    return readDatabaseLines({ url: database, nats }, replicas);
+    return readDatabaseLines(database, replicas);
   }
   return `  Tasks    ${folder === undefined ? "in memory, lost when the server stops" : `${fromHere(folder)} (SQLite)`}\n`;
 }

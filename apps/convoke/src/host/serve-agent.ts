@@ -28,7 +28,7 @@ import {
 
 type StorageOptions = Pick<
   AgentDataOptions,
-  "data" | "database" | "hostId" | "migrate" | "nats" | "onFatal" | "source"
+  "data" | "database" | "hostId" | "migrate" | "onFatal" | "source"
 >;
 
 interface ConsoleOption {
@@ -101,9 +101,9 @@ type SharedOption = "logger" | "tracing" | "files" | "retention";
 function splitOptions<
   Options extends StorageOptions & Pick<MountAgentOptions, SharedOption | "console">,
 >(options: Options) {
-  const { data, database, hostId, migrate, nats, onFatal, source, console: _, ...rest } = options;
+  const { data, database, hostId, migrate, onFatal, source, console: _, ...rest } = options;
   const { logger = defaultLogger(), tracing, files, retention } = rest;
-  const kept = { data, database, hostId, migrate, nats, onFatal, source };
+  const kept = { data, database, hostId, migrate, onFatal, source };
   return { storage: { ...kept, logger, tracing, files, retention }, logger, rest };
 }
 

@@ -115,19 +115,6 @@ test("API keys can be in the database, if there is one", () => {
   expect(() => readSettings({}, env)).toThrow("--database or DATABASE_URL");
 });
 
-test("NATS comes from the flag or the environment, and is for servers with a database", () => {
-  const database = "postgres://convoke@db/convoke";
-  const nats = "nats://one:4222, tls://two";
-
-  expect(readSettings({ database, nats }, { NATS_URL: "nats://other" }).nats).toBe(nats);
-  expect(readSettings({ database }, { NATS_URL: "nats://other" }).nats).toBe("nats://other");
-  expect(readSettings({}, { NATS_URL: "for the agent" })).not.toHaveProperty("nats");
-  expect(() => readSettings({ nats }, {})).toThrow("set --database");
-  expect(() => readSettings({ database }, { NATS_URL: "one:4222" })).toThrow(
-    "NATS_URL must be the address of a NATS server, as in nats://host:4222.",
-  );
-});
-
 test("workers come from the flag or the environment, and need a database", () => {
   const database = "postgres://convoke@db/convoke";
   const env = { CONVOKE_WORKERS: "3", DATABASE_URL: database };
@@ -240,4 +227,13 @@ test.each<[env: Record<string, string>, message: string]>([
   expect(() => readSettings({}, env)).toThrow(
     expect.objectContaining({ name: "StartError", message }),
   );
+});
+
+test("NATS_URL ends the start of a server on a database, and is the agent's own elsewhere", () => {
+  const env = { NATS_URL: "nats://nats:4222" };
+
+  expect(() => readSettings({ database: "postgres://db/convoke" }, env)).toThrow(
+    "servers on one database notify each other by the database",
+  );
+  expect(readSettings({}, env).port).toBe(3000);
 });

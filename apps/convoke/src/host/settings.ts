@@ -49,8 +49,6 @@ export interface ServeSettings {
   readonly hostId?: string;
   /** Whether the tables of the database are created and changed as needed. */
   readonly migrate: boolean;
-  /** The addresses of NATS servers, for servers that share the database. */
-  readonly nats?: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
@@ -86,20 +84,15 @@ export function readSettings(
   env: Environment,
   given: ConvokeConfig = {},
 ): ServeSettings & ServerConfig {
-  const removed = removedVariable(env);
-  if (removed !== undefined) throw new StartError(removed);
   const { coder: _, agents: _agents, allowModules: _m, allowProcesses: _p, ...config } = given;
   const database = readDatabase(flags, env);
+  const removed = removedVariable(env, database !== undefined);
+  if (removed !== undefined) throw new StartError(removed);
   const auth = readAuth(env, database);
   const own: ServerConfig = auth.length > 0 ? withoutAuth(config) : config;
   const publicUrl = readUrl(env["PUBLIC_URL"] || undefined);
   const host = env["BIND_HOST"] || "127.0.0.1";
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
-  if (flags.nats !== undefined && database === undefined) {
-    throw new StartError(
-      "--nats is for servers that share a database: set --database or DATABASE_URL, too.",
-    );
-  }
   const settings = {
     ...own,
     port:
@@ -137,7 +130,7 @@ export function readSettings(
     ...readExtendedCard(env["CONVOKE_EXTENDED_CARD"]),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),
     ...(data !== undefined && { data }),
-    ...(database !== undefined && { database, ...readNats(flags, env) }),
+    ...(database !== undefined && { database }),
     ...readHostId(env["CONVOKE_HOST_ID"]),
     migrate: !(flags.noMigrate ?? readSwitch("CONVOKE_NO_MIGRATE", env["CONVOKE_NO_MIGRATE"])),
     idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
@@ -169,17 +162,6 @@ function readHostId(hostId = ""): Pick<ServeSettings, "hostId"> {
   if (hostId === "") return {};
   if (/^[\x21-\x7e]{1,255}$/.test(hostId)) return { hostId };
   throw new StartError("CONVOKE_HOST_ID must be 1 to 255 printable ASCII characters.");
-}
-
-/** Without a database the variable may be for something else, such as the agent. */
-function readNats(flags: ServeFlags, env: Environment): Pick<ServeSettings, "nats"> {
-  const nats = flags.nats ?? (env["NATS_URL"] || undefined);
-  if (nats === undefined) return {};
-  const isAddress = (one: string): boolean =>
-    /^(?:nats|tls):\/\/[^/]/.test(one) && URL.canParse(one);
-  if (commaList(nats).length > 0 && commaList(nats).every(isAddress)) return { nats };
-  const name = flags.nats === undefined ? "NATS_URL" : "--nats";
-  throw new StartError(`${name} must be the address of a NATS server, as in nats://host:4222.`);
 }
 
 /** How many processes serve together. More than one need a database that they share. */

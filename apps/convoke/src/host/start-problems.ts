@@ -20,7 +20,6 @@ export interface ServeFlags {
   readonly database?: string | undefined;
   /** Set if the tables of the database must not be changed. */
   readonly noMigrate?: true | undefined;
-  readonly nats?: string | undefined;
   readonly workers?: string | undefined;
   /** How the program was started, for hints. */
   readonly started?: Invocation | undefined;

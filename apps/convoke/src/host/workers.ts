@@ -52,8 +52,8 @@ async function runWorker(request: ServeRequest, role: string): Promise<void> {
 
 /** The command line of a worker. */
 function toArguments(request: ServeRequest, port: number): readonly string[] {
-  const { files, processes = [], data, database, nats, config } = request;
-  const options = { data, database, nats, config, port: String(port) };
+  const { files, processes = [], data, database, config } = request;
+  const options = { data, database, config, port: String(port) };
   return [
     "serve",
     ...processes.flatMap((line) => ["--process", line]),

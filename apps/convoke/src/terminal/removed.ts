@@ -7,8 +7,16 @@
 /** Environment variables of servers. */
 const VARIABLES: Readonly<Record<string, string>> = {};
 
+/** The same, where the tasks are in a database: elsewhere the names may be for something else. */
+const DATABASE_VARIABLES: Readonly<Record<string, string>> = {
+  NATS_URL:
+    "NATS_URL is no longer used: servers on one database notify each other by the database. Unset it for this server; if your agent uses NATS, pass the address under another name.",
+};
+
 /** Options of commands that start a server, without the dashes. */
-const OPTIONS: Readonly<Record<string, string>> = {};
+const OPTIONS: Readonly<Record<string, string>> = {
+  nats: "--nats was removed: servers on one database notify each other by the database. Leave it out.",
+};
 
 /** Settings of `convoke.config.ts`. */
 const CONFIG: Readonly<Record<string, string>> = {};
@@ -19,9 +27,9 @@ const COMMANDS: Readonly<Record<string, string>> = {};
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The sentence about the first removed variable that is set. */
-export function removedVariable(env: Environment): string | undefined {
-  const name = Object.keys(VARIABLES).find((one) => Boolean(env[one]));
-  return name === undefined ? undefined : VARIABLES[name];
+export function removedVariable(env: Environment, hasDatabase: boolean): string | undefined {
+  const variables = { ...VARIABLES, ...(hasDatabase && DATABASE_VARIABLES) };
+  return Object.entries(variables).find(([name]) => Boolean(env[name]))?.[1];
 }
 
 /** The sentence about a setting of `convoke.config.ts`, if it was removed. */

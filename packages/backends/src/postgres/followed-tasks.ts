@@ -1,6 +1,6 @@
 import type { Metrics } from "@convoke/protocol";
-import { type Seq, type StoredEvent, Watchers } from "@convoke/engine";
-import type { Hints, NewEvents } from "./hints.ts";
+import { type Seq, Watchers } from "@convoke/engine";
+import type { Hints } from "./hints.ts";
 import type { Reader } from "./reader.ts";
 import type { TaskChange } from "./step-plan.ts";
 import { fromText, toText } from "./text.ts";
@@ -42,10 +42,6 @@ export class FollowedTasks {
   readonly #counts = new Map<string, number>();
   /** The last head that the watchers of a task were called with. */
   readonly #heads = new Map<string, Seq>();
-  /** The newest events of tasks that other processes write, as far as they came with hints. */
-  readonly #tails = new Map<string, Tail>();
-  /** Ends the hints about tasks that other processes write. */
-  readonly #unfollow = new Map<string, () => void>();
   /** Tasks that other processes follow, and until when. */
   readonly #followed = new Map<string, number>();
   readonly #repeats: NodeJS.Timeout;
@@ -84,22 +80,10 @@ export class FollowedTasks {
     this.#watchers.wake(taskId, head);
   }
 
-  /**
-   * Tells those who follow a task what this process has written to it.
-   *
-   * @param at when the events were stored, if nothing else was changed
-   */
-  written({ taskId, before, after, events }: TaskChange, at: number | undefined): void {
-    if ((this.#followed.get(taskId) ?? 0) < Date.now()) {
-      this.#followed.delete(taskId);
-      return;
-    }
-    const { hints } = this.#parts;
-    const { epoch } = after;
-    const isSent =
-      at !== undefined &&
-      hints.sendEvents({ kind: "events", taskId, after: before.head, at, epoch, events });
-    if (!isSent) this.#tellLater(taskId, after.head);
+  /** Notifies processes that follow a task of what this one has written to it. */
+  written({ taskId, after }: TaskChange): void {
+    if ((this.#followed.get(taskId) ?? 0) < Date.now()) this.#followed.delete(taskId);
+    else this.#tellLater(taskId, after.head);
   }
 
   /** Another process follows these tasks. */
@@ -116,28 +100,6 @@ export class FollowedTasks {
     return news;
   }
 
-  /** The same with the events. A reader that is not at their beginning reads them from the log. */
-  hearEvents({ taskId, after, events, at, epoch }: NewEvents): void {
-    if (!this.#counts.has(taskId)) return;
-    const tail = this.#tails.get(taskId) ?? new Tail();
-    this.#tails.set(taskId, tail);
-    tail.add(
-      after,
-      events.map((json, index) => ({ seq: after + index + 1, json, at, epoch })),
-    );
-    this.hear([[taskId, after + events.length]]);
-  }
-
-  /** The newest events of a task that others write, if all after this position are in memory. */
-  recent(
-    taskId: string,
-    after: Seq,
-    limits: { readonly count: number; readonly length: number },
-  ): readonly StoredEvent[] | undefined {
-    const tail = this.#tails.get(taskId);
-    return tail?.head === this.#heads.get(taskId) ? tail?.after(after, limits) : undefined;
-  }
-
   /** The watched tasks that other processes may write. */
   foreign(): readonly string[] {
     return [...this.#counts.keys()].filter((taskId) => !this.#parts.isOwn(taskId));
@@ -147,9 +109,6 @@ export class FollowedTasks {
     this.#isClosed = true;
     clearTimeout(this.#looks);
     clearInterval(this.#repeats);
-    for (const unfollow of this.#unfollow.values()) unfollow();
-    this.#unfollow.clear();
-    this.#tails.clear();
     this.#watchers.clear();
     this.#counts.clear();
     this.#heads.clear();
@@ -161,9 +120,6 @@ export class FollowedTasks {
     else {
       this.#counts.delete(taskId);
       this.#heads.delete(taskId);
-      this.#tails.delete(taskId);
-      this.#unfollow.get(taskId)?.();
-      this.#unfollow.delete(taskId);
     }
   }
 
@@ -191,7 +147,6 @@ export class FollowedTasks {
       const taskId = fromText(id);
       const known = this.#heads.get(taskId) ?? head;
       // A hint may be old, but here a lower head says that the database has lost the end of the log.
-      if (head < known) this.#tails.delete(taskId);
       if (head !== known && this.#moved(taskId, head)) news += 1;
     }
     return news;
@@ -215,11 +170,7 @@ export class FollowedTasks {
 
   #say(taskIds: readonly string[]): void {
     const foreign = taskIds.filter((id) => this.#counts.has(id) && !this.#parts.isOwn(id));
-    const { hints } = this.#parts;
-    for (const taskId of foreign) {
-      if (!this.#unfollow.has(taskId)) this.#unfollow.set(taskId, hints.follow(taskId));
-    }
-    hints.sendMany(foreign, (some) => ({ kind: "follow", taskIds: some }));
+    this.#parts.hints.sendMany(foreign, (some) => ({ kind: "follow", taskIds: some }));
   }
 
   #tellLater(taskId: string, head: Seq): void {
@@ -228,38 +179,5 @@ export class FollowedTasks {
       this.#parts.hints.sendMany([...this.#told], (heads) => ({ kind: "heads", heads }));
       this.#told = new Map();
     });
-  }
-}
-
-/** The most characters of events that are kept for one task. */
-const TAIL_LENGTH = 65_536;
-
-/** The newest events of a log without a gap. */
-class Tail {
-  #events: readonly StoredEvent[] = [];
-  #length = 0;
-
-  get head(): Seq {
-    return this.#events.at(-1)?.seq ?? 0;
-  }
-
-  /** Events that do not continue the earlier ones replace them. */
-  add(after: Seq, events: readonly StoredEvent[]): void {
-    const isNext = after === this.head && this.#length < TAIL_LENGTH;
-    this.#events = isNext ? [...this.#events, ...events] : events;
-    this.#length = events.reduce((sum, { json }) => sum + json.length, isNext ? this.#length : 0);
-  }
-
-  /** `undefined` if those that follow are not here. */
-  after(
-    seq: Seq,
-    { count, length }: { readonly count: number; readonly length: number },
-  ): readonly StoredEvent[] | undefined {
-    const first = this.#events[0]?.seq ?? Infinity;
-    if (seq + 1 < first || seq >= this.head) return undefined;
-    const page = this.#events.slice(seq + 1 - first, seq + 1 - first + count);
-    let rest = length;
-    const end = page.findIndex(({ json }) => (rest -= json.length) <= 0);
-    return end === -1 ? page : page.slice(0, end + 1);
   }
 }

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "@convoke/protocol/internal";
-import type { Seq } from "@convoke/engine";
-import { type Bus, type BusReports, BusStatus } from "../storage/bus.ts";
+import type { Metrics } from "@convoke/protocol";
+import type { Logger, Seq } from "@convoke/engine";
 import type { Connection } from "./connection.ts";
 
 export type Hint =
   /** New ends of logs. */
   | { readonly kind: "heads"; readonly heads: readonly (readonly [taskId: string, head: Seq])[] }
-  | NewEvents
   /** The sender watches these tasks, and wants to hear of their heads. */
   | { readonly kind: "follow"; readonly taskIds: readonly string[] }
   /** There is a mailbox entry for a replica. */
@@ -23,14 +22,18 @@ export type Hint =
   | { readonly kind: "settle"; readonly id: string; readonly replica: number }
   | { readonly kind: "settled"; readonly id: string; readonly replica: number };
 
-/** What was appended to a log after a position, at the same time. */
-export interface NewEvents {
-  readonly kind: "events";
-  readonly taskId: string;
-  readonly after: Seq;
-  readonly at: number;
-  readonly epoch: number;
-  readonly events: readonly string[];
+/**
+ * Carries hints between processes, so that they need not wait until they look by themselves. A text
+ * may be lost, repeated or late; nothing depends on it but time.
+ */
+export interface Bus {
+  /** Whether texts arrive, as far as is known. If not, processes look by themselves more often. */
+  readonly isWorking: boolean;
+  /** Sends a text of at most 7 kB to all processes, possibly including this one. */
+  publish(text: string): void;
+  /** Calls `receive` for each text from now on. Called once. */
+  subscribe(receive: (text: string) => void): void;
+  close(): Promise<void>;
 }
 
 /** Postgres delivers up to 8000 bytes. */
@@ -54,21 +57,6 @@ export class Hints {
   /** Whether hints arrive, as far as is known. */
   get areArriving(): boolean {
     return this.#bus.isWorking;
-  }
-
-  /** Receives the events of a task, too, if the bus can carry them. Returns a function that ends it. */
-  follow(taskId: string): () => void {
-    return this.#bus.follow(taskId);
-  }
-
-  /** Sends events to those who follow their task. Returns false if the bus cannot carry them. */
-  sendEvents(hint: NewEvents): boolean {
-    const { maxEventBytes } = this.#bus;
-    if (maxEventBytes === 0) return false;
-    const text = this.#text(hint);
-    if (Buffer.byteLength(text) > maxEventBytes) return false;
-    this.#bus.publish(text, hint.taskId);
-    return true;
   }
 
   send(hint: Hint): void {
@@ -110,6 +98,12 @@ const SEND_MS = 500;
 /** How long a notification to oneself may take. */
 const PROBE_MS = 1000;
 
+/** What the bus tells the operator. */
+export interface BusReports {
+  readonly logger?: Pick<Logger, "info" | "warn"> | undefined;
+  readonly metrics?: Metrics | undefined;
+}
+
 interface NotifyBusOptions extends BusReports {
   readonly channel: string;
   /** Connects for hints. They need not survive anything, so they wait for no disk. */
@@ -122,32 +116,29 @@ interface NotifyBusOptions extends BusReports {
  * notifications on, nothing is received; a notification to oneself finds out.
  */
 export class NotifyBus implements Bus {
-  readonly maxEventBytes = 0;
   readonly #options: NotifyBusOptions;
   readonly #connection: Connection;
-  readonly #status: BusStatus;
+  readonly #stopCollecting: (() => void) | undefined;
   readonly #probe = `probe ${randomUUID()}`;
   #receive: (text: string) => void = () => {};
   #again: NodeJS.Timeout | undefined;
   #unanswered: NodeJS.Timeout | undefined;
   #isClosed = false;
+  /** `undefined` until it is known. */
+  #works: boolean | undefined;
   #waiting: string[] = [];
   #sending: Promise<void> | undefined;
 
   constructor(options: NotifyBusOptions) {
     this.#options = options;
     this.#connection = options.connect();
-    const advice = "connect to Postgres directly instead of through a pooler, or use NATS";
-    this.#status = new BusStatus("NOTIFY", advice, options);
+    this.#stopCollecting = options.metrics?.collect((add) =>
+      add("hintsDown", this.#works === false ? 1 : 0, ["NOTIFY"]),
+    );
   }
 
   get isWorking(): boolean {
-    return this.#status.isWorking;
-  }
-
-  /** All processes receive everything. */
-  follow(): () => void {
-    return () => {};
+    return this.#works === true;
   }
 
   subscribe(receive: (text: string) => void): void {
@@ -164,7 +155,7 @@ export class NotifyBus implements Bus {
     this.#isClosed = true;
     clearTimeout(this.#again);
     clearTimeout(this.#unanswered);
-    this.#status.close();
+    this.#stopCollecting?.();
     // Others should hear that this process stops.
     await Promise.race([this.#sending, sleep(SEND_MS, undefined, { ref: false })]);
     await this.#connection.close();
@@ -184,7 +175,7 @@ export class NotifyBus implements Bus {
       await this.#connection.listen(this.#options.channel, { onNotification, onLost: again });
       await this.#test();
     } catch (error) {
-      if (!this.#isClosed) this.#status.fails(error, "it is tried again each second");
+      if (!this.#isClosed) this.#fails("it is tried again each second", { error });
       again();
     }
   }
@@ -201,12 +192,23 @@ export class NotifyBus implements Bus {
       void other.close();
     }
     if (this.#isClosed || this.isWorking) return;
-    this.#unanswered = setTimeout(() => this.#status.fails(), PROBE_MS).unref();
+    const advice = "connect to Postgres directly instead of through a pooler";
+    this.#unanswered = setTimeout(() => this.#fails(advice), PROBE_MS).unref();
   }
 
   #answered(): void {
     clearTimeout(this.#unanswered);
-    this.#status.works();
+    if (this.#works === false) this.#options.logger?.info("hints between servers arrive again");
+    this.#works = true;
+  }
+
+  /** @param advice what the operator can do, or what this process does */
+  #fails(advice: string, fields: { readonly error?: unknown } = {}): void {
+    if (this.#works !== false) {
+      const line = `hints between servers do not arrive by NOTIFY, so each looks by itself; ${advice}`;
+      this.#options.logger?.warn(line, fields);
+    }
+    this.#works = false;
   }
 
   /** One statement is under way at most; what is published meanwhile is sent together. */

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Metrics } from "@convoke/protocol";
 import type {
@@ -13,12 +12,10 @@ import type {
   TaskIndex,
 } from "@convoke/engine";
 import { packageVersion } from "@convoke/engine/version";
-import { NatsBus, toNatsServers } from "../nats/nats-bus.ts";
-import type { Bus, BusReports } from "../storage/bus.ts";
 import { Connection, type DatabaseAddress, toAddress } from "./connection.ts";
 import { DatabaseError } from "./database-error.ts";
 import { FollowedTasks } from "./followed-tasks.ts";
-import { Hints, NotifyBus } from "./hints.ts";
+import { type Bus, type BusReports, Hints, NotifyBus } from "./hints.ts";
 import { PostgresValues } from "./key-values.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
 import { SET_META, refuseMarked } from "./marked-schema.ts";
@@ -73,14 +70,6 @@ export interface PostgresBackendOptions {
   readonly software?: string;
 
   /**
-   * Addresses of NATS servers, separated by commas, as in `nats://user:password@host:4222`. Processes
-   * then send each other what they append, instead of notifying each other by the database. It makes
-   * streams from one process to another faster; without it, or while it is down, nothing is lost.
-   * Default: notifications of the database.
-   */
-  readonly nats?: string | undefined;
-
-  /**
    * Receives how long commits take and how many steps share one, the age of the lease, and what other
    * processes cause. Default: nothing is measured.
    */
@@ -104,19 +93,13 @@ export interface PostgresBackendOptions {
  * const backend = await openPostgresBackend({ url: "postgres://convoke@localhost/convoke" });
  */
 export async function openPostgresBackend(options: PostgresBackendOptions): Promise<Backend> {
-  const { nats } = options;
-  const openBus = nats === undefined ? openNotifyBus : opensNatsBus(nats);
-  return openWithParts(options, { startKeeper: startKeeperThread, openBus });
+  return openWithParts(options, { startKeeper: startKeeperThread, openBus: openNotifyBus });
 }
 
-/** What a bus is opened with. */
+/** What a bus is opened with, once the schema exists. */
 interface BusOptions extends BusReports {
   readonly address: DatabaseAddress;
-  /** A connection to the schema, which exists. */
-  readonly connection: Connection;
 }
-
-type OpenBus = (options: BusOptions) => Bus | Promise<Bus>;
 
 /** Hints between the processes of a schema, by the database. */
 export function openNotifyBus({ address, logger, metrics }: BusOptions): Bus {
@@ -125,24 +108,10 @@ export function openNotifyBus({ address, logger, metrics }: BusOptions): Bus {
   return new NotifyBus({ connect, channel: `convoke_${address.schema}`, logger, metrics });
 }
 
-/** Hints between the processes of a schema, by NATS. */
-export function opensNatsBus(url: string): OpenBus {
-  const servers = toNatsServers(url);
-  return async ({ connection, logger, metrics }) => {
-    const [row] = await connection.rows(INSTALLATION, [randomUUID()]);
-    return new NatsBus({ servers, installation: row![0] as string, logger, metrics });
-  };
-}
-
-/** A name that all processes find, however they reach the database. */
-const INSTALLATION = `
-  INSERT INTO @.meta (key, value) VALUES ('installation', $1)
-  ON CONFLICT (key) DO UPDATE SET value = meta.value RETURNING value`;
-
 /** How processes notice that another one lives, and what it does. */
 export interface ReplacedParts {
   readonly startKeeper: StartKeeper;
-  readonly openBus: OpenBus;
+  readonly openBus: (options: BusOptions) => Bus;
   /** How long the first page of a list waits for other processes. Default 100 ms. */
   readonly settleMs?: number;
   /** The migrations that this process knows. Default: all. */
@@ -182,7 +151,7 @@ export async function openWithParts(
     await refuseMarked(writers[0]!, schema);
     if (place !== undefined) await writers[0]!.rows(SET_META, ["place", place]);
     const readers = [1, 2].map(() => new Connection(address));
-    const bus = await openBus({ address, connection: writers[0]!, logger, metrics });
+    const bus = openBus({ address, logger, metrics });
     const parts = { schema, writers, readers, lease, bus, host, settleMs, metrics };
     return new PostgresBackend({ ...parts, partitions });
   } catch (error) {
@@ -230,9 +199,9 @@ class PostgresBackend implements Backend {
     const reader = (this.#reader = new Reader(readers));
     const steps = new StepWriter({
       replica: () => lease.replica,
-      onWritten: (change, at) => {
+      onWritten: (change) => {
         this.sharing.written(change);
-        this.#followed.written(change, at);
+        this.#followed.written(change);
       },
       onCommitted: (taskId, head) => this.#followed.committed(taskId, head),
     });
@@ -244,7 +213,6 @@ class PostgresBackend implements Backend {
       () => lease.replica,
       (hint) => {
         if (hint.kind === "heads") this.#followed.hear(hint.heads);
-        else if (hint.kind === "events") this.#followed.hearEvents(hint);
         else if (hint.kind === "follow") this.#followed.follow(hint.taskIds);
         else if (hint.kind === "values") this.#values.changed(hint.collection);
         else this.sharing.receive(hint);
@@ -285,17 +253,12 @@ class PostgresBackend implements Backend {
     return this.#writes.commit(step);
   }
 
-  async read(
+  read(
     taskId: string,
     after: Seq,
     limit: number,
     maxLength?: number,
   ): Promise<readonly StoredEvent[]> {
-    if (maxLength !== undefined) {
-      const limits = { count: limit, length: maxLength };
-      const recent = this.#followed.recent(taskId, after, limits);
-      if (recent !== undefined) return recent;
-    }
     return this.#reader.events(taskId, after, limit, maxLength);
   }
 

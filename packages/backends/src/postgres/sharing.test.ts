@@ -2,8 +2,8 @@ import { describeHints, describeSharing } from "@convoke/engine/testing";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { opensSharedStorages } from "./empty-schema.suite.ts";
+import type { Bus } from "./hints.ts";
 import { noHints } from "./no-hints.suite.ts";
-import type { Bus } from "../storage/bus.ts";
 import { openNotifyBus } from "./postgres-backend.ts";
 
 const openStorage = opensSharedStorages(openNotifyBus);
@@ -60,7 +60,7 @@ describeHints("with hints that are lost, repeated and late", opensSharedStorages
 
 /**
  * Buses of one process that lose each third hint, and deliver the others twice, every other time the
- * newest first. They carry events, too.
+ * newest first.
  */
 function aBadBus(): () => Bus {
   const receivers = new Set<(text: string) => void>();
@@ -76,8 +76,6 @@ function aBadBus(): () => Bus {
     let own: ((text: string) => void) | undefined;
     return {
       isWorking: true,
-      maxEventBytes: 65_536,
-      follow: () => () => {},
       publish: (text) => {
         // Those who are not known to follow a task would look only.
         if (!text.includes('"follow"') && ++count % 3 === 0) return;

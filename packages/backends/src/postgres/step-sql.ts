@@ -59,7 +59,7 @@ const APPEND = `
   WHERE (SELECT t.epoch FROM @.task t WHERE t.n = s.n AND NOT t.ended) = s.epoch
     AND ${HEAD} = s.first - 1
   ON CONFLICT DO NOTHING
-  RETURNING task, NULL, at`;
+  RETURNING task, NULL`;
 
 /** The columns that creations and changes have in common. */
 const COMMON: readonly Column<TaskChange>[] = [

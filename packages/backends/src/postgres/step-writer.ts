@@ -21,8 +21,8 @@ import { fromText, toText } from "./text.ts";
 interface Parts {
   /** The number of this process, which works on the tasks that its steps mark as running. */
   readonly replica: () => number;
-  /** Called after a task was written. `at` is when, if nothing but events was. */
-  readonly onWritten: (change: TaskChange, at: number | undefined) => void;
+  /** Called after a task was written. */
+  readonly onWritten: (change: TaskChange) => void;
   /** Called for each step that was written. */
   readonly onCommitted: (taskId: string, head: Seq) => void;
 }
@@ -111,12 +111,12 @@ export class StepWriter {
     }
   }
 
-  /** The tasks that were written; `undefined` if nothing was because of a race. */
+  /** The numbers of the tasks that were written; `undefined` if nothing was because of a race. */
   async #execute(
     { changes }: StepPlan,
     connection: Connection,
     shard: number,
-  ): Promise<ReadonlyMap<TaskChange, Written> | undefined> {
+  ): Promise<ReadonlyMap<TaskChange, number> | undefined> {
     if (changes.length === 0) return new Map();
     let rows: Rows;
     try {
@@ -128,29 +128,29 @@ export class StepWriter {
     const byNumber = new Map(changes.map((change) => [change.before.n, change]));
     const byId = new Map(changes.map((change) => [change.taskId, change]));
     return new Map(
-      (rows as readonly WrittenRow[]).map(([n, id, at]) => {
-        const change = id === null ? byNumber.get(n) : byId.get(fromText(id));
-        return [change!, { n, at }];
-      }),
+      (rows as readonly WrittenRow[]).map(([n, id]) => [
+        (id === null ? byNumber.get(n) : byId.get(fromText(id)))!,
+        n,
+      ]),
     );
   }
 
   /** The results are final, except those of tasks to which nothing could be appended. */
   #settle(
     { changes, results: planned }: StepPlan,
-    written: ReadonlyMap<TaskChange, Written>,
+    written: ReadonlyMap<TaskChange, number>,
     results: Map<CommitStep, CommitResult | Error>,
   ): void {
     const missed = new Set<string>();
     for (const change of changes) {
       const { taskId, after } = change;
-      const row = written.get(change);
-      if (row === undefined) {
+      const n = written.get(change);
+      if (n === undefined) {
         missed.add(taskId);
         this.#cache.drop(taskId);
       } else {
-        this.#cache.keep(taskId, { ...after, n: row.n });
-        this.#parts.onWritten(change, row.at);
+        this.#cache.keep(taskId, { ...after, n });
+        this.#parts.onWritten(change);
       }
     }
     const ids = new Set(changes.map(({ taskId }) => taskId));
@@ -323,14 +323,8 @@ const EVENTS = `
     (SELECT p.first FROM @.segment p WHERE p.task = $1 AND p.first <= $2 + 1 ORDER BY p.first DESC LIMIT 1), 0)
   ORDER BY first`;
 
-/** The number of a task, and when its events were stored if nothing else was changed. */
-interface Written {
-  readonly n: number;
-  readonly at: number | undefined;
-}
-
-/** A plain append returns no id, the others return no time. */
-type WrittenRow = readonly [n: number, taskId: string | null, at?: number];
+/** A plain append returns no id. */
+type WrittenRow = readonly [n: number, taskId: string | null];
 
 type FactsRow = readonly [
   taskId: string,

@@ -27,7 +27,7 @@ export { readAgentRecords } from "./agent-record.ts";
 export { registerAgent } from "./registered-agents.ts";
 
 /** The options about a database. */
-type DatabaseOption = "database" | "hostId" | "migrate" | "nats";
+type DatabaseOption = "database" | "hostId" | "migrate";
 
 /** The options that sub-agents have in common with the agent that runs them. */
 type SharedOption = "logger" | "metrics" | "tracing" | "files" | "retention";
@@ -56,12 +56,6 @@ export interface DataOptions {
    * If false, a database that lacks some is refused: an administrator runs `convoke database migrate`.
    */
   readonly migrate?: boolean | undefined;
-  /**
-   * Addresses of NATS servers, separated by commas, such as `nats://host:4222`, through which the
-   * processes on a `database` send each other what they write. It makes streams from one to another
-   * faster, and nothing is lost without it. Default: notifications of the database.
-   */
-  readonly nats?: string | undefined;
   /**
    * Called if the storage fails for good: its thread died, the database is damaged, or its folder was
    * deleted. The process should exit with the error. Default: it is logged.
@@ -198,12 +192,12 @@ async function prepareAgent(
     readonly onFatal: (error: Error) => void;
   },
 ): Promise<void> {
-  const { id, folder, database, hostId, migrate, nats, onFatal } = facts;
+  const { id, folder, database, hostId, migrate, onFatal } = facts;
   const { logger, metrics, tracing, files, retention } = facts;
   const { sharing } = facts.backend;
   const place = {
     data: folder ?? "memory",
-    ...(database !== undefined && { database, hostId, migrate, nats }),
+    ...(database !== undefined && { database, hostId, migrate }),
   };
   const shared = { onFatal, logger, metrics, tracing, files, retention };
   agent.prepare?.({
@@ -258,9 +252,9 @@ async function openDatabase(
     Pick<SqliteOptions, "onFatal">,
 ): Promise<Backend> {
   const { openPostgresBackend } = await import("@convoke/backends/postgres");
-  const { hostId, migrate, nats, metrics, logger, onFatal } = options;
+  const { hostId, migrate, metrics, logger, onFatal } = options;
   const host = hostId !== undefined && { host: hostId };
-  return openPostgresBackend({ url, migrate, nats, metrics, logger, onFatal, ...host });
+  return openPostgresBackend({ url, migrate, metrics, logger, onFatal, ...host });
 }
 
 /** The same for all processes that use a database, whatever their user and password are. */
