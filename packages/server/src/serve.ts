@@ -15,12 +15,6 @@ export interface ServeOptions extends AgentOptions {
   readonly port: number;
   /** The address to listen on, such as "127.0.0.1" for this machine only or "0.0.0.0" for all interfaces. */
   readonly host: string;
-  /**
-   * Lets other processes of the same user listen on the port, too, if they also set this; the system
-   * spreads connections among them. Default false. Not all systems can do it: Linux and FreeBSD can,
-   * macOS and Windows cannot.
-   */
-  readonly reusePort?: boolean;
   /** Opens the storage. Called after the port is bound, so that a second server cannot touch the data of the first. */
   readonly openBackend: (
     address: ServerAddress,
@@ -124,10 +118,10 @@ function checkReach(
 const MAX_UNANSWERED = 2;
 
 function listen(net: NetServer, options: ServeOptions): Promise<ServerAddress> {
-  const { port, host, reusePort = false, tls } = options;
+  const { port, host, tls } = options;
   return new Promise((resolve, reject) => {
     net.once("error", reject);
-    net.listen({ port, host, reusePort }, () => {
+    net.listen({ port, host }, () => {
       net.off("error", reject);
       const bound = net.address() as AddressInfo;
       // Use the bound address if all interfaces were requested, because there are several ways to write that.

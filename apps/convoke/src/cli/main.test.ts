@@ -206,13 +206,13 @@ test("a bug of ours is reported with its stack", async () => {
   await expect(runCli(["broken"], { commands: [broken] })).rejects.toThrow("a bug");
 });
 
-test.each([["--nats", "servers on one database notify each other by the database"]])(
-  "the removed option %s ends the start and says what to do instead",
-  async (option, sentence) => {
-    const { code, stdout, stderr } = await runCli(["serve", option, "value"]);
+test.each([
+  ["--nats", "servers on one database notify each other by the database"],
+  ["--workers", "start one server per core instead"],
+])("the removed option %s ends the start and says what to do instead", async (option, sentence) => {
+  const { code, stdout, stderr } = await runCli(["serve", option, "value"]);
 
-    expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
-    expect(stderr).toMatch(/^[^\n]+\n$/);
-    expect(stderr).toContain(sentence);
-  },
-);
+  expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
+  expect(stderr).toMatch(/^[^\n]+\n$/);
+  expect(stderr).toContain(sentence);
+});

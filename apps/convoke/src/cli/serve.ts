@@ -90,7 +90,6 @@ export const serveCommand: Command = {
     "convoke serve agent.ts --data /var/lib/my-agent",
     "convoke serve greeter.ts poet.ts",
     "convoke serve agent.ts --database postgres://convoke@db/convoke",
-    "convoke serve agent.ts --database postgres://convoke@db/convoke --workers 4",
     "convoke serve agents/",
     'convoke serve --process "gemini --acp"',
     "CONVOKE_TOKEN=secret BIND_HOST=0.0.0.0 convoke serve agent.ts",
@@ -107,16 +106,8 @@ export const serveCommand: Command = {
       multiple: true,
       help: "A program that speaks ACP or JSON lines, as an agent; can be repeated",
     },
-    workers: {
-      type: "string",
-      value: "<number>",
-      help: "Processes that share the port and the database (CONVOKE_WORKERS, 1)",
-    },
   },
-  environment: {
-    ...SERVE_ENVIRONMENT,
-    CONVOKE_WORKERS: "Number of processes that share the port and the database (1)",
-  },
+  environment: SERVE_ENVIRONMENT,
   more: `Several agents share the port: each is at /agents/<id>, and the first one also at the root. Of a
 folder every .ts or .js file is an agent, except tests and files whose names begin with a dot. The
 agents of convoke.config.ts are served, too. A program of --process runs in the current folder and
@@ -135,8 +126,8 @@ async function serve(context: CommandContext): Promise<number> {
   const processes = texts("process");
   const request = { files: positionals, processes, ...readServeOptions(context) };
   // Loaded on demand, so that other commands start faster.
-  const { runWorkers } = await import("../host/workers.ts");
-  return orNotStarted(io, () => runWorkers({ ...request, workers: context.text("workers") }));
+  const { runServer } = await import("../host/run-server.ts");
+  return orNotStarted(io, () => runServer(request));
 }
 
 /** The options of a server on the command line. */

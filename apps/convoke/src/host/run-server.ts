@@ -32,18 +32,6 @@ export interface ServeRequest {
   readonly io: CommandIo;
   /** Set if this server may replace another one. */
   readonly handover?: Handover;
-  /** Set if this is one of several servers on the same port. */
-  readonly worker?: WorkerRole;
-}
-
-/** What a server does that shares its port with others. */
-interface WorkerRole {
-  /** Its number, from 1. */
-  readonly number: number;
-  /** How many there are. */
-  readonly count: number;
-  /** Receives the start message, which is printed once for all of them. */
-  readonly ready: (banner: string) => void;
 }
 
 /** How a server takes over from one that runs an older version of the agent. */
@@ -57,11 +45,11 @@ interface Handover {
 
 /** Starts the server, prints its address, and resolves when it has stopped. */
 export async function runServer(request: ServeRequest): Promise<void> {
-  const { files, processes = [], io, handover, worker } = request;
+  const { files, processes = [], io, handover } = request;
   loadEnvFile();
   const flags = toFlags(request);
   const config = await loadConfig(request.config);
-  const settings = forWorker(readSettings(flags, io.env, config), worker);
+  const settings = readSettings(flags, io.env, config);
   const place = { data: settings.data, database: settings.database };
   const open = (): Promise<OpenedCatalog | undefined> =>
     openCatalog({ config, files, processes, ...place });
@@ -85,39 +73,24 @@ export async function runServer(request: ServeRequest): Promise<void> {
     isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
     tasks: isReload ? "" : await taskLines(server, settings),
-    workers: worker?.count,
     hasConsole: settings.console ?? isLoopback(server.url),
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
-  const print = worker?.ready ?? io.stdout;
-  print(isReload ? reloaded(server) : banner(facts));
+  io.stdout(isReload ? reloaded(server) : banner(facts));
   for (const { id, folder } of left) {
     io.stdout(`
 The tasks that ${id} had as the only agent are in ${folder}. To serve all agents with these
 tasks, stop this server and start it with --data ${quoted(folder)}
 `);
   }
-  const isQuiet = handover !== undefined || worker !== undefined;
-  await stopOnSignal(server, { ...settings, isQuiet }, io);
+  await stopOnSignal(server, { ...settings, isQuiet: handover !== undefined }, io);
 }
 
 /** What the user gave on the command line, for settings and hints. */
-export function toFlags(request: ServeRequest): ServeFlags {
-  const { processes = [], io, handover, config: _, worker: _worker, ...given } = request;
+function toFlags(request: ServeRequest): ServeFlags {
+  const { processes = [], io, handover, config: _, ...given } = request;
   const command = handover === undefined ? "serve" : "dev";
   return { ...given, command, processes, started: io.started };
-}
-
-/** Workers share the port, but a folder belongs to one process. */
-function forWorker<Settings extends ServeSettings>(
-  settings: Settings,
-  worker: WorkerRole | undefined,
-): Settings & { readonly reusePort?: boolean } {
-  if (worker === undefined) return settings;
-  const { data } = settings;
-  const hasFolder = data !== undefined && data !== "memory";
-  const own = hasFolder && { data: join(data, `worker-${worker.number}`) };
-  return { ...settings, ...own, reusePort: true };
 }
 
 /** Resolves when the server was stopped by a signal. Unless it is quiet, it says that it stops. */
@@ -136,7 +109,7 @@ export async function stopOnSignal(
 const SILENT_MS = 200;
 
 /** Tells a person at a terminal why the server does not stop at once. Call the result when it has. */
-export function announceStop(drainMs: number, io: CommandIo): () => void {
+function announceStop(drainMs: number, io: CommandIo): () => void {
   if (!io.isTTY.stderr) return () => undefined;
   const seconds = Math.ceil(drainMs / 1000);
   const timer = setTimeout(() => {
@@ -152,9 +125,7 @@ interface Start {
   readonly agent: Agent | readonly Agent[];
   /** The catalogue of several agents. */
   readonly catalog?: AgentCatalog | undefined;
-  readonly settings: ServeSettings &
-    ServerConfig &
-    Pick<ServeAgentOptions, "check"> & { readonly reusePort?: boolean };
+  readonly settings: ServeSettings & ServerConfig & Pick<ServeAgentOptions, "check">;
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }
@@ -191,7 +162,7 @@ export async function startServer({
 }
 
 /** The log of the operator, as its settings say. */
-export function loggerFor(
+function loggerFor(
   { logLevel, logFormat }: Pick<ServeSettings, "logLevel" | "logFormat">,
   io: CommandIo,
 ): Logger {
@@ -237,11 +208,10 @@ function banner(facts: {
   readonly isDemo: boolean;
   readonly isSeveral: boolean;
   readonly tasks: string;
-  readonly workers: number | undefined;
   readonly hasConsole: boolean;
   readonly needsToken: boolean;
 }): string {
-  const { server, program, isDemo, isSeveral, tasks, workers, hasConsole, needsToken } = facts;
+  const { server, program, isDemo, isSeveral, tasks, hasConsole, needsToken } = facts;
   const { url, folder, recovered } = server;
   const base = url.replace(/\/$/, "");
   const path = folder === undefined ? undefined : fromHere(folder);
@@ -252,7 +222,6 @@ function banner(facts: {
     ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
     : ['stream URL "Hello"', "tasks URL"];
   const console = hasConsole ? `  Console  ${base}/console\n` : "";
-  const shared = workers === undefined ? "" : `  Workers  ${workers} processes on this port\n`;
   const { others, ...own } = recovered;
   const earlier = Object.entries(own).filter(([, count]) => count > 0);
   const told = earlier.map(([fate, count]) => `${count} ${fate}`).join(", ");
@@ -267,7 +236,7 @@ function banner(facts: {
     : [];
   return `${readyLine(server)}
 
-${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${console}${tasks}${shared}${left}${foreign.join("")}
+${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${console}${tasks}${left}${foreign.join("")}
 Try in another terminal:
 
 ${tries.map((line) => `  ${token}${program} ${line.replace("URL", tried)}`).join("\n")}

@@ -1,6 +1,6 @@
 import { apiKeys } from "@convoke/server";
 import { expect, test } from "vitest";
-import { readSettings, readWorkers } from "./settings.ts";
+import { readSettings } from "./settings.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -115,21 +115,6 @@ test("API keys can be in the database, if there is one", () => {
   expect(() => readSettings({}, env)).toThrow("--database or DATABASE_URL");
 });
 
-test("workers come from the flag or the environment, and need a database", () => {
-  const database = "postgres://convoke@db/convoke";
-  const env = { CONVOKE_WORKERS: "3", DATABASE_URL: database };
-
-  expect(readWorkers({}, {})).toBe(1);
-  expect(readWorkers({ workers: "1" }, {})).toBe(1);
-  expect(readWorkers({}, env)).toBe(3);
-  expect(readWorkers({ workers: "4" }, env)).toBe(4);
-  expect(() => readWorkers({ workers: "2" }, {})).toThrow("--workers needs a database");
-  expect(() => readWorkers({ workers: "2", data: "tasks" }, env)).toThrow("set --database");
-  expect(() => readWorkers({ workers: "many", database }, {})).toThrow(
-    '--workers must be a whole number above 0, not "many".',
-  );
-});
-
 test("the environment takes precedence over the configuration", () => {
   const config = { auth: [apiKeys()], limits: { parts: 1, openTasks: 2 }, tenants: ["acme"] };
 
@@ -228,6 +213,16 @@ test.each<[env: Record<string, string>, message: string]>([
     expect.objectContaining({ name: "StartError", message }),
   );
 });
+
+test.each([["CONVOKE_WORKERS", "start one server per core instead"]])(
+  "the removed variable %s ends the start and says what to do instead",
+  (name, sentence) => {
+    expect(() => readSettings({}, { [name]: "4" })).toThrow(
+      expect.objectContaining({ name: "StartError", message: expect.stringContaining(sentence) }),
+    );
+    expect(readSettings({}, { [name]: "" }).port).toBe(3000);
+  },
+);
 
 test("NATS_URL ends the start of a server on a database, and is the agent's own elsewhere", () => {
   const env = { NATS_URL: "nats://nats:4222" };

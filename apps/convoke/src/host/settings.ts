@@ -164,16 +164,6 @@ function readHostId(hostId = ""): Pick<ServeSettings, "hostId"> {
   throw new StartError("CONVOKE_HOST_ID must be 1 to 255 printable ASCII characters.");
 }
 
-/** How many processes serve together. More than one need a database that they share. */
-export function readWorkers(flags: ServeFlags, env: Environment): number {
-  const name = flags.workers === undefined ? "CONVOKE_WORKERS" : "--workers";
-  const count = readCount(name, flags.workers ?? env["CONVOKE_WORKERS"]) ?? 1;
-  if (count === 1 || readDatabase(flags, env) !== undefined) return count;
-  throw new StartError(
-    `${name} needs a database that the processes share: set --database or DATABASE_URL, as in postgres://user@host/database.`,
-  );
-}
-
 /** The settings of the configuration that are about the server. */
 export type ServerConfig = Omit<
   ConvokeConfig,

@@ -20,7 +20,6 @@ export interface ServeFlags {
   readonly database?: string | undefined;
   /** Set if the tables of the database must not be changed. */
   readonly noMigrate?: true | undefined;
-  readonly workers?: string | undefined;
   /** How the program was started, for hints. */
   readonly started?: Invocation | undefined;
 }
@@ -73,10 +72,6 @@ export function explainStart(
     case "EACCES":
       return new StartError(
         `You are not allowed to listen on port ${port}. Try: ${startLine(flags, { port: 3000 })}`,
-      );
-    case "ENOTSUP":
-      return new StartError(
-        "--workers needs a system on which processes can share a port, such as Linux. Start servers on ports of their own instead, behind a load balancer.",
       );
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":

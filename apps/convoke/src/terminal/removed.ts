@@ -4,8 +4,13 @@
  * a removed one that is still set ends the start.
  */
 
+const ONE_SERVER_EACH =
+  "start one server per core instead, each with its own --port, behind a load balancer.";
+
 /** Environment variables of servers. */
-const VARIABLES: Readonly<Record<string, string>> = {};
+const VARIABLES: Readonly<Record<string, string>> = {
+  CONVOKE_WORKERS: `CONVOKE_WORKERS is no longer used: ${ONE_SERVER_EACH} Unset it.`,
+};
 
 /** The same, where the tasks are in a database: elsewhere the names may be for something else. */
 const DATABASE_VARIABLES: Readonly<Record<string, string>> = {
@@ -16,6 +21,7 @@ const DATABASE_VARIABLES: Readonly<Record<string, string>> = {
 /** Options of commands that start a server, without the dashes. */
 const OPTIONS: Readonly<Record<string, string>> = {
   nats: "--nats was removed: servers on one database notify each other by the database. Leave it out.",
+  workers: `--workers was removed: ${ONE_SERVER_EACH}`,
 };
 
 /** Settings of `convoke.config.ts`. */
