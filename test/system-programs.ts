@@ -41,8 +41,6 @@ export const SYSTEM_PROGRAMS = {
     folders: "/usr/lib/postgresql/*/bin",
     debian: "postgresql",
   },
-  /** Searches files. The coding agent uses it if it is there, under the same variable. */
-  ripgrep: { variable: "CONVOKE_RG", commands: ["rg"], debian: "ripgrep" },
   /** Runs a command in a pseudo-terminal. */
   script: { variable: "SCRIPT_PATH", commands: ["script"], debian: "bsdutils" },
   /** Shows which programs a process starts. */

@@ -61,12 +61,11 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: "search",
-    title: "Searching files, with ripgrep",
+    title: "Searching files",
     script: "bench:search",
     isTimed: true,
     quick: { args: ["1000"] },
-    needs: ["ripgrep"],
-    results: /^(.+, (?:with|without) ripgrep|.+, .*\/rg): (.+)$/gm,
+    results: /^(.+, (?:search_files|grep)): (.+)$/gm,
     claims: [
       { page: "bench/README.md", words: "Searching files" },
       { page: "docs/guide/coder.md", words: "searching 100 000 small files" },

@@ -214,15 +214,15 @@ test.each<[env: Record<string, string>, message: string]>([
   );
 });
 
-test.each([["CONVOKE_WORKERS", "start one server per core instead"]])(
-  "the removed variable %s ends the start and says what to do instead",
-  (name, sentence) => {
-    expect(() => readSettings({}, { [name]: "4" })).toThrow(
-      expect.objectContaining({ name: "StartError", message: expect.stringContaining(sentence) }),
-    );
-    expect(readSettings({}, { [name]: "" }).port).toBe(3000);
-  },
-);
+test.each([
+  ["CONVOKE_RG", "the file tools search by themselves"],
+  ["CONVOKE_WORKERS", "start one server per core instead"],
+])("the removed variable %s ends the start and says what to do instead", (name, sentence) => {
+  expect(() => readSettings({}, { [name]: "4" })).toThrow(
+    expect.objectContaining({ name: "StartError", message: expect.stringContaining(sentence) }),
+  );
+  expect(readSettings({}, { [name]: "" }).port).toBe(3000);
+});
 
 test("NATS_URL ends the start of a server on a database, and is the agent's own elsewhere", () => {
   const env = { NATS_URL: "nats://nats:4222" };

@@ -9,6 +9,7 @@ const ONE_SERVER_EACH =
 
 /** Environment variables of servers. */
 const VARIABLES: Readonly<Record<string, string>> = {
+  CONVOKE_RG: "CONVOKE_RG is no longer used: the file tools search by themselves. Unset it.",
   CONVOKE_WORKERS: `CONVOKE_WORKERS is no longer used: ${ONE_SERVER_EACH} Unset it.`,
 };
 

@@ -1,5 +1,5 @@
 import { globFilter } from "../workspace/glob.ts";
-import { type LeaveOut, readFileSyncAt, visitFile, walk } from "../workspace/walk.ts";
+import { type LeaveOut, readFileSyncAt, walk, walkToFile } from "../workspace/walk.ts";
 import { type FileMatches, type LineQuery, lineSearch } from "./line-search.ts";
 
 /** Work for a scan of a folder. It is plain data, so that it can be given to a worker thread. */
@@ -21,7 +21,7 @@ interface ListJob extends JobBase {
   readonly folders?: boolean;
 }
 
-/** Searches the lines of files: of all that are not ignored, or only of those that are sent. */
+/** Searches the lines of all files that are not ignored, or of one file even if it is. */
 export interface SearchJob extends JobBase {
   readonly kind: "search";
   readonly query: LineQuery;
@@ -29,14 +29,9 @@ export interface SearchJob extends JobBase {
   readonly limit: number;
   /** Larger files are left out. */
   readonly maxFileBytes: number;
-  readonly candidates: "walk" | "sent";
+  /** Whether `start` is a file. */
+  readonly isFile: boolean;
 }
-
-/** What the thread that scans is sent: a job, and the files to search if its candidates are sent. */
-export type ScanRequest =
-  | ScanJob
-  | { readonly kind: "candidates"; readonly paths: readonly string[] }
-  | { readonly kind: "end" };
 
 /** A part of what a scan has found. */
 export type ScanBatch =
@@ -50,9 +45,9 @@ export interface ListedEntry {
 
 const BATCH = 500;
 
-/** Runs a job that walks. It blocks: see `startScan`. */
+/** Runs a job. It blocks: see `startScan`. */
 export function* scan(job: ScanJob): Generator<ScanBatch> {
-  yield* job.kind === "list" ? list(job) : searchTree(job);
+  yield* job.kind === "list" ? list(job) : search(job);
 }
 
 function* list(job: ListJob): Generator<ScanBatch> {
@@ -70,50 +65,21 @@ function* list(job: ListJob): Generator<ScanBatch> {
   yield { kind: "listed", entries };
 }
 
-function* searchTree(job: SearchJob): Generator<ScanBatch> {
-  const search = new FileSearch(job);
-  for (const { path, type, at } of walk(job.base, { leaveOut: "ignored", start: job.start })) {
-    if (type !== "file") continue;
-    const batch = search.file(path, at);
-    if (batch !== undefined) yield batch;
-    if (search.isFull) return;
-  }
-}
-
 /** Searches files one by one, until the limit is reached. */
-export class FileSearch {
-  readonly #job: SearchJob;
-  readonly #search: ReturnType<typeof lineSearch>;
-  readonly #isWanted: (path: string) => boolean;
-  #left: number;
-
-  constructor(job: SearchJob) {
-    this.#job = job;
-    this.#search = lineSearch(job.query);
-    this.#isWanted = pathFilter(job);
-    this.#left = job.limit;
-  }
-
-  get isFull(): boolean {
-    return this.#left <= 0;
-  }
-
-  /** `at` is the path that addresses it. */
-  file(path: string, at: string): ScanBatch | undefined {
-    if (this.isFull || !this.#isWanted(path)) return undefined;
-    const bytes = readFileSyncAt(at, this.#job.maxFileBytes);
-    if (bytes === undefined) return undefined;
-    const lines = this.#search(bytes, this.#left);
-    if (lines.length === 0) return undefined;
-    this.#left -= lines.filter(({ isMatch }) => isMatch).length;
-    return { kind: "matched", file: { path, lines } };
-  }
-
-  /** A file by its path only, if a walk would find it. */
-  fileAt(path: string): ScanBatch | undefined {
-    const { base, start } = this.#job;
-    if (this.isFull) return undefined;
-    return visitFile(base, { path, start }, (at) => this.file(path, at));
+function* search(job: SearchJob): Generator<ScanBatch> {
+  const { base, start, isFile, query, limit, maxFileBytes } = job;
+  const findLines = lineSearch(query);
+  const isWanted = pathFilter(job);
+  let left = limit;
+  const entries = isFile ? walkToFile(base, start) : walk(base, { leaveOut: "ignored", start });
+  for (const { path, type, at } of entries) {
+    if (type !== "file" || !isWanted(path)) continue;
+    const bytes = readFileSyncAt(at, maxFileBytes);
+    const lines = bytes === undefined ? [] : findLines(bytes, left);
+    if (lines.length === 0) continue;
+    yield { kind: "matched", file: { path, lines } };
+    left -= lines.filter(({ isMatch }) => isMatch).length;
+    if (left <= 0) return;
   }
 }
 

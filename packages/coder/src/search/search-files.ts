@@ -2,10 +2,9 @@ import { relative, sep } from "node:path";
 import { entryAt } from "../workspace/files.ts";
 import { Folder } from "../workspace/folder.ts";
 import { describeFailure } from "../workspace/workspace-error.ts";
-import { type LeaveOut, includesAgainAbove } from "../workspace/walk.ts";
+import type { LeaveOut } from "../workspace/walk.ts";
 import type { Place, Workspace } from "../workspace/workspace.ts";
 import { type FileMatches, type LineQuery, lineExpression } from "./line-search.ts";
-import { findCandidates, findRipgrep } from "./ripgrep.ts";
 import type { ListedEntry, SearchJob } from "./scan.ts";
 import { startScan } from "./start-scan.ts";
 
@@ -18,14 +17,11 @@ export interface SearchOptions {
   /** Larger files are left out. */
   readonly maxFileBytes: number;
   readonly signal?: AbortSignal | undefined;
-  /** The path of ripgrep; undefined searches without it. Default: see `findRipgrep`. */
-  readonly ripgrep?: string | undefined;
 }
 
 /**
- * Searches the lines of one file, or of all files in a folder that are not ignored. Ripgrep, if
- * there is one, finds the files faster. The lines are always read inside the jail, so that both ways
- * find the same and neither leaves the workspace. The paths of the result are real paths.
+ * Searches the lines of one file, or of all files in a folder that are not ignored. They are read
+ * inside the jail. The paths of the result are real paths.
  */
 export async function* searchFiles(
   workspace: Workspace,
@@ -33,17 +29,9 @@ export async function* searchFiles(
   options: SearchOptions,
 ): AsyncGenerator<FileMatches> {
   const { query, glob, limit, maxFileBytes, signal } = options;
-  const ripgrep = "ripgrep" in options ? options.ripgrep : findRipgrep();
   // An invalid pattern is an error before anything starts.
   lineExpression(query);
   yield* inRoot(workspace, place, async function* ({ base, root, start }) {
-    const stop = new AbortController();
-    // Ripgrep must not read the ignore files above the workspace, and so reads none above `start`. It
-    // would leave out what one of those includes again.
-    const isKnown = ripgrep !== undefined && !includesAgainAbove(base, start);
-    const candidates = (await isFile(workspace, place))
-      ? [[start]]
-      : isKnown && (await findCandidates(ripgrep, { ...options, start, cwd: root }, stop.signal));
     const job: SearchJob = {
       kind: "search",
       base,
@@ -52,14 +40,10 @@ export async function* searchFiles(
       ...(glob !== undefined && { glob }),
       limit,
       maxFileBytes,
-      candidates: candidates ? "sent" : "walk",
+      isFile: await isFile(workspace, place),
     };
-    try {
-      for await (const batch of startScan(job, { signal, ...(candidates && { candidates }) })) {
-        if (batch.kind === "matched") yield { ...batch.file, path: `${root}/${batch.file.path}` };
-      }
-    } finally {
-      stop.abort();
+    for await (const batch of startScan(job, signal)) {
+      if (batch.kind === "matched") yield { ...batch.file, path: `${root}/${batch.file.path}` };
     }
   });
 }
@@ -82,7 +66,7 @@ export async function* listFiles(
   const { leaveOut, glob, folders = false, signal } = options;
   yield* inRoot(workspace, place, async function* ({ base, root, start }) {
     const list = { base, start, leaveOut, folders, ...(glob !== undefined && { glob }) };
-    for await (const batch of startScan({ kind: "list", ...list }, { signal })) {
+    for await (const batch of startScan({ kind: "list", ...list }, signal)) {
       if (batch.kind !== "listed") continue;
       yield batch.entries.map((entry) => ({ ...entry, path: `${root}/${entry.path}` }));
     }

@@ -1,14 +1,6 @@
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { FileSearch, type ScanBatch, type ScanJob, type ScanRequest, scan } from "./scan.ts";
-
-type Candidates = AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
-
-export interface ScanOptions {
-  /** The files to search, for a job whose candidates are sent. */
-  readonly candidates?: Candidates;
-  readonly signal?: AbortSignal | undefined;
-}
+import { type ScanBatch, type ScanJob, scan } from "./scan.ts";
 
 /** A thread that waits for the next job, because starting one takes longer than most scans. */
 let idle: ScanThread | undefined;
@@ -19,11 +11,11 @@ let idle: ScanThread | undefined;
  */
 export async function* startScan(
   job: ScanJob,
-  { candidates, signal }: ScanOptions = {},
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<ScanBatch> {
   signal?.throwIfAborted();
   const file = workerFile();
-  if (file === undefined) return yield* scanHere(job, candidates);
+  if (file === undefined) return yield* scan(job);
   const thread = idle ?? new ScanThread(new Worker(file.url, { ...file.options, name: "scan" }));
   idle = undefined;
   const stop = (): void => thread.fail(signal?.reason);
@@ -31,12 +23,11 @@ export async function* startScan(
   let isDone = false;
   try {
     thread.begin(job);
-    if (candidates !== undefined) thread.sendAll(candidates);
     for (let batch = await thread.next(); batch !== null; batch = await thread.next()) yield batch;
     isDone = true;
   } finally {
     signal?.removeEventListener("abort", stop);
-    if (isDone && !thread.isSending && idle === undefined) idle = thread.rest();
+    if (isDone && idle === undefined) idle = thread.rest();
     else await thread.stop();
   }
   return undefined;
@@ -50,28 +41,10 @@ function workerFile(): { url: URL; options: { execArgv: string[] } } | undefined
   return { url, options: { execArgv: isSource ? ["--conditions=@convoke/source"] : [] } };
 }
 
-async function* scanHere(
-  job: ScanJob,
-  candidates: Candidates | undefined,
-): AsyncGenerator<ScanBatch> {
-  if (candidates === undefined || job.kind !== "search") return yield* scan(job);
-  const search = new FileSearch(job);
-  for await (const paths of candidates) {
-    for (const path of paths) {
-      const batch = search.fileAt(path);
-      if (batch !== undefined) yield batch;
-    }
-    if (search.isFull) break;
-  }
-  return undefined;
-}
-
 /** A worker thread, and what it has posted and the reader has not taken yet; null ends a scan. */
 class ScanThread {
   readonly #worker: Worker;
   readonly #ready: (ScanBatch | null)[] = [];
-  /** Whether there are candidates that were not sent yet. */
-  isSending = false;
   #waiting: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -90,18 +63,7 @@ class ScanThread {
 
   begin(job: ScanJob): void {
     this.#worker.ref();
-    this.#send(job);
-  }
-
-  /** Sends the candidates as they come. */
-  sendAll(candidates: Candidates): void {
-    this.isSending = true;
-    const sending = async (): Promise<void> => {
-      for await (const paths of candidates) this.#send({ kind: "candidates", paths });
-      this.#send({ kind: "end" });
-      this.isSending = false;
-    };
-    sending().catch((error: unknown) => this.fail(error));
+    this.#worker.postMessage(job);
   }
 
   async next(): Promise<ScanBatch | null> {
@@ -128,9 +90,5 @@ class ScanThread {
 
   async stop(): Promise<void> {
     await this.#worker.terminate();
-  }
-
-  #send(request: ScanRequest): void {
-    this.#worker.postMessage(request);
   }
 }

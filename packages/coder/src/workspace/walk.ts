@@ -112,39 +112,16 @@ function* walkOpened(at: string, inner: Omit<OpenFolder, "base">): Generator<Wal
   }
 }
 
-/**
- * Finds a file by its path as a walk from `start` would, and hands over the path that addresses it.
- * Returns undefined if it is ignored, or not below `base`, or if a folder above it is gone or a link.
- */
-export function visitFile<T>(
-  base: string,
-  { path, start }: { readonly path: string; readonly start: string },
-  visit: (at: string) => T,
-): T | undefined {
-  if (path.split("/").some((name) => ["", ".", ".."].includes(name))) return undefined;
-  for (const { inner, at, isHidden } of descend(base, path)) {
-    const isGiven = inner === start || start.startsWith(`${inner}/`);
-    if (at === undefined || (isHidden && !isGiven)) return undefined;
-    if (inner === path) return visit(at);
+/** Goes to one file, even if it is ignored. Yields nothing if a folder above it is gone or a link. */
+export function* walkToFile(base: string, path: string): Generator<WalkedEntry> {
+  for (const { inner, at } of descend(base, path)) {
+    if (inner === path && at !== undefined) yield { path, type: "file", at };
   }
-  return undefined;
 }
 
 /** Whether a walk leaves out a path, which need not exist. */
 export function isIgnored(base: string, path: string): boolean {
   return [...descend(base, path)].some(({ isHidden }) => isHidden);
-}
-
-/** Whether an ignore file above a folder includes again what others exclude. */
-export function includesAgainAbove(base: string, start: string): boolean {
-  const names = start === "" ? [] : start.split("/");
-  return names.some((_, depth) => {
-    const folder = [base, ...names.slice(0, depth)].join("/");
-    return IGNORE_FILES.some((name) => {
-      const bytes = readFileSyncAt(`${folder}/${name}`, MAX_IGNORE_FILE);
-      return bytes !== undefined && /^!/m.test(bytes.toString());
-    });
-  });
 }
 
 interface Step {
