@@ -124,7 +124,7 @@ describe("convoke approvals answer", () => {
     expect(finished).toEqual({
       code: 0,
       stdout: `${told}${id}\n`,
-      stderr: `Follow the task with: convoke watch ${url} ${taskId}\n`,
+      stderr: `Follow the task with: convoke tasks ${url} ${taskId} --watch\n`,
     });
     await vi.waitUntil(isOver, WAIT);
     expect(ran).toEqual(expected);

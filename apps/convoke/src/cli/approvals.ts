@@ -91,7 +91,9 @@ async function approvalsAnswer(context: CommandContext): Promise<number> {
   // Only the owner of a task can follow it.
   if (taskId !== "" && context.text("owner") === undefined) {
     const { dim } = coloursFor(io, "stderr");
-    io.stderr(`${dim(`Follow the task with: ${commandLine(context, "watch", [taskId])}`)}\n`);
+    io.stderr(
+      `${dim(`Follow the task with: ${commandLine(context, "tasks", [taskId, "--watch"])}`)}\n`,
+    );
   }
   return EXIT.done.code;
 }

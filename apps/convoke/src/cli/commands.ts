@@ -18,7 +18,6 @@ export const COMMANDS: CommandTable = new Map<string, LoadCommand>([
   ["tasks", async () => (await import("./tasks.ts")).tasksCommand],
   ["log", async () => (await import("./log.ts")).logCommand],
   ["export", async () => (await import("./export.ts")).exportCommand],
-  ["watch", async () => (await import("./watch.ts")).watchCommand],
   ["cancel", async () => (await import("./cancel.ts")).cancelCommand],
   ["erase", async () => (await import("./erase.ts")).eraseCommand],
   ["migrate", async () => (await import("./migrate.ts")).migrateCommand],

@@ -19,7 +19,7 @@ test.each([[["help", "tasks"]], [["tasks", "--help"]], [["tasks", "http://x", "-
     const { code, stdout } = await runCli(args);
 
     expect(code).toBe(0);
-    expect(stdout).toContain("Usage: convoke tasks <url> [options]");
+    expect(stdout).toContain("Usage: convoke tasks <url> [[task] --watch] [options]");
     expect(stdout).toMatch(/^ {2}--limit <n> +Maximum number of tasks/m);
     expect(stdout).toMatch(/^ {2}-h, --help +Show this help/m);
     expect(stdout).toContain("  convoke tasks http://127.0.0.1:3000 --state input-required\n");
@@ -160,10 +160,18 @@ test.each([
     '"t1" is an unexpected argument. See: convoke push replay --help\n',
   ],
   [
-    ["watch", "http://x", "t1", "t2"],
-    '"t2" is an unexpected argument. See: convoke watch --help\n',
+    ["tasks", "http://x", "t1", "t2", "--watch"],
+    '"t2" is an unexpected argument. See: convoke tasks --help\n',
   ],
-  [["watch", "http://x", ""], "The task id is empty. See: convoke watch --help\n"],
+  [["tasks", "http://x", "", "--watch"], "The task id is empty. See: convoke tasks --help\n"],
+  [
+    ["tasks", "http://x", "--watch", "--state", "working"],
+    "--watch cannot be combined with --state. See: convoke tasks --help\n",
+  ],
+  [
+    ["watch", "http://x"],
+    "convoke watch is convoke tasks <url> [task] --watch now. See: convoke help\n",
+  ],
   [
     ["tasks", "http://x", "--state", "workin"],
     expect.stringMatching(/^--state must be one of submitted, .*Did you mean working\?/),

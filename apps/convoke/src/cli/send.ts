@@ -79,8 +79,9 @@ async function reportLeftTask(
 ): Promise<void> {
   const id = taskId ?? (await findTask());
   if (id === undefined) return;
-  const lines = ["watch", "cancel"].map((command) => commandLine(context, command, [id]));
-  const message = `Task ${id} continues. Follow it with: ${lines[0]}\nCancel it with: ${lines[1]}`;
+  const watch = commandLine(context, "tasks", [id, "--watch"]);
+  const cancel = commandLine(context, "cancel", [id]);
+  const message = `Task ${id} continues. Follow it with: ${watch}\nCancel it with: ${cancel}`;
   note(context, message, { kind: "unfinished", taskId: id });
 
   async function findTask(): Promise<string | undefined> {

@@ -40,7 +40,7 @@ t3          unknown         ?
 `,
     stderr:
       "The newest 3 of 9. Use --limit for more.\n" +
-      `Follow one with: convoke watch ${agent.url} 0198f3c2-a\n`,
+      `Follow one with: convoke tasks ${agent.url} 0198f3c2-a --watch\n`,
   });
   expect(agent.last.call).toMatchObject({
     method: "ListTasks",

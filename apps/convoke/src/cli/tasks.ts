@@ -3,6 +3,7 @@ import {
   AGENT_ENVIRONMENT,
   AGENT_OPTIONS,
   OWNER_OPTION,
+  RECONNECT_OPTIONS,
   STATE_OPTION,
   readHistory,
   readOwner,
@@ -20,17 +21,20 @@ import { oneLine, printableJson } from "@convoke/protocol/internal";
 import { tasksDeleteCommand } from "./tasks-delete.ts";
 import { tasksEndCommand } from "./tasks-end.ts";
 import { tasksShowCommand } from "./tasks-show.ts";
+import { watchTask } from "./tasks-watch.ts";
 import { firstWords } from "../follow/outcome.ts";
 
 export const tasksCommand: Command = {
   name: "tasks",
-  summary: "List your tasks at an agent, newest first",
-  usage: "<url> [options]",
+  summary: "List your tasks at an agent, newest first, or follow one until it ends",
+  usage: "<url> [[task] --watch] [options]",
   examples: [
     "convoke tasks http://127.0.0.1:3000",
     "convoke tasks http://127.0.0.1:3000 --state input-required",
     "convoke tasks http://127.0.0.1:3000 --limit 100 --json | jq '.tasks[].id'",
     "convoke tasks http://127.0.0.1:3000 --owner '*' --state working",
+    "convoke tasks http://127.0.0.1:3000 --watch",
+    "convoke tasks http://127.0.0.1:3000 0198f3c2 --watch",
   ],
   options: {
     context: { type: "string", value: "<id>", help: "Only tasks of this conversation" },
@@ -45,6 +49,12 @@ export const tasksCommand: Command = {
       value: "<n>",
       help: "Maximum number of messages of each task (see --json)",
     },
+    watch: {
+      type: "boolean",
+      help: "Follow a task until it ends, by default the newest unfinished one",
+    },
+    reconnect: RECONNECT_OPTIONS.reconnect,
+    "no-reconnect": RECONNECT_OPTIONS["no-reconnect"],
     ...OWNER_OPTION,
     ...AGENT_OPTIONS,
   },
@@ -54,6 +64,7 @@ export const tasksCommand: Command = {
 };
 
 async function tasks(context: CommandContext): Promise<number> {
+  if (context.flag("watch")) return watchTask(context);
   const { io } = context;
   readUrl(context);
   rejectMoreArguments(context);
@@ -88,7 +99,9 @@ async function tasks(context: CommandContext): Promise<number> {
   }
   const task = page.tasks.find(({ status }) => !isTerminal(status.state)) ?? page.tasks[0];
   if (task !== undefined) {
-    io.stderr(`${dim(`Follow one with: ${commandLine(context, "watch", [task.id])}`)}\n`);
+    io.stderr(
+      `${dim(`Follow one with: ${commandLine(context, "tasks", [task.id, "--watch"])}`)}\n`,
+    );
   }
   return EXIT.done.code;
 }

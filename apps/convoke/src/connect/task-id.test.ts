@@ -10,7 +10,7 @@ test("a unique prefix of an id is enough for every command", async () => {
 
   const shown = await runCli(["push", "show", url, short, "--json"]);
   const answered = await runCli(["send", url, "Ann", "--task", short]);
-  const watched = await runCli(["watch", url, short]);
+  const watched = await runCli(["tasks", url, short, "--watch"]);
   const gone = await runCli(["cancel", url, short]);
 
   expect(shown).toMatchObject({ code: 0, stdout: '{"configs":[]}\n' });

@@ -29,7 +29,9 @@ const OPTIONS: Readonly<Record<string, string>> = {
 const CONFIG: Readonly<Record<string, string>> = {};
 
 /** Commands by their full names. */
-const COMMANDS: Readonly<Record<string, string>> = {};
+const COMMANDS: Readonly<Record<string, string>> = {
+  watch: "convoke watch is convoke tasks <url> [task] --watch now.",
+};
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

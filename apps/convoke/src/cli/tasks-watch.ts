@@ -1,12 +1,6 @@
 import type { FollowOptions, RemoteAgent } from "@convoke/client";
-import {
-  AGENT_ENVIRONMENT,
-  AGENT_OPTIONS,
-  RECONNECT_OPTIONS,
-  readTaskId,
-  readUrl,
-} from "../connect/agent-options.ts";
-import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
+import { readTaskId, readUrl } from "../connect/agent-options.ts";
+import { type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
 import { commandLine } from "../terminal/command-line.ts";
 import { follow } from "../follow/follow.ts";
 import { note } from "../terminal/output.ts";
@@ -14,28 +8,16 @@ import { withAgent } from "../connect/connect-options.ts";
 import { resolveTaskId } from "../connect/task-id.ts";
 import { TASK_STATES, type Task, isTerminal } from "@convoke/protocol";
 
-export const watchCommand: Command = {
-  name: "watch",
-  summary: "Follow a task until it ends, by default the newest unfinished one",
-  usage: "<url> [task] [options]",
-  examples: [
-    "convoke watch http://127.0.0.1:3000",
-    "convoke watch http://127.0.0.1:3000 0198f3c2",
-    "convoke watch http://127.0.0.1:3000 0198f3c2 --json",
-  ],
-  options: {
-    reconnect: RECONNECT_OPTIONS.reconnect,
-    "no-reconnect": RECONNECT_OPTIONS["no-reconnect"],
-    ...AGENT_OPTIONS,
-  },
-  environment: AGENT_ENVIRONMENT,
-  run: watch,
-};
+/** Options of a list, which say nothing about one task. */
+const LIST_OPTIONS = ["context", "state", "limit", "history", "owner"] as const;
 
-async function watch(context: CommandContext): Promise<number> {
+/** Follows the named task, by default the newest unfinished one, until it ends. */
+export async function watchTask(context: CommandContext): Promise<number> {
   const { io } = context;
   readUrl(context);
   const named = readTaskId(context);
+  const listed = LIST_OPTIONS.find((option) => context.text(option) !== undefined);
+  if (listed !== undefined) throw new UsageError(`--watch cannot be combined with --${listed}.`);
   return withAgent(context, async (agent) => {
     const taskId =
       named === undefined

@@ -19,7 +19,7 @@ describe("on a Convoke server", () => {
     const taskId = await beginTask(agent, "slow 150");
     const pieces: string[] = [];
 
-    const { code, stdout, stderr } = await runCli(["watch", url, taskId], {
+    const { code, stdout, stderr } = await runCli(["tasks", url, taskId, "--watch"], {
       onStdout: (text) => pieces.push(text),
     });
 
@@ -35,7 +35,7 @@ describe("on a Convoke server", () => {
     const { url, agent } = await serveDemo();
     const { task, text } = await agent.send("hello");
 
-    expect(await runCli(["watch", url, String(task?.id)])).toEqual({
+    expect(await runCli(["tasks", url, String(task?.id), "--watch"])).toEqual({
       code: 0,
       stdout: `${text}\n`,
       stderr: `you: hello\ntask ${task?.id} completed\n`,
@@ -46,7 +46,7 @@ describe("on a Convoke server", () => {
     const { url, agent } = await serveDemo();
     const { task } = await agent.send("fail");
 
-    const { code, stderr } = await runCli(["watch", url, String(task?.id)]);
+    const { code, stderr } = await runCli(["tasks", url, String(task?.id), "--watch"]);
 
     expect(code).toBe(1);
     expect(stderr).toContain(`task ${task?.id} failed: It failed, as you asked.\n`);
@@ -58,7 +58,7 @@ describe("on a Convoke server", () => {
     const taskId = String(task?.id);
     const asked = Promise.withResolvers<void>();
 
-    const watching = runCli(["watch", url, taskId], {
+    const watching = runCli(["tasks", url, taskId, "--watch"], {
       onStderr: (text) => text.startsWith("Answer with:") && asked.resolve(),
     });
     await asked.promise;
@@ -79,7 +79,7 @@ describe("on a Convoke server", () => {
     await agent.send("fail");
     const controller = new AbortController();
 
-    const { code, stderr } = await runCli(["watch", url], {
+    const { code, stderr } = await runCli(["tasks", url, "--watch"], {
       signal: controller.signal,
       onStderr: (text) => text.startsWith("Answer with:") && controller.abort(),
     });
@@ -93,7 +93,7 @@ describe("on a Convoke server", () => {
     const { url, agent } = await serveDemo();
     await agent.send("hello");
 
-    expect(await runCli(["watch", url])).toEqual({
+    expect(await runCli(["tasks", url, "--watch"])).toEqual({
       code: 0,
       stdout: "",
       stderr: `You have no unfinished task. List the others with: convoke tasks ${url}\n`,
@@ -103,7 +103,7 @@ describe("on a Convoke server", () => {
   test("an unknown task is exit code 3, with where to look", async () => {
     const { url } = await serveDemo();
 
-    const { code, stdout, stderr } = await runCli(["watch", url, "t9"]);
+    const { code, stdout, stderr } = await runCli(["tasks", url, "t9", "--watch"]);
 
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
     expect(stderr).toMatch(/t9.*\(code -32001\)\nconvoke tasks <url> lists/);
@@ -113,7 +113,7 @@ describe("on a Convoke server", () => {
     const { url, agent } = await serveDemo();
     const taskId = await beginTask(agent, "slow 50");
 
-    const { code, stdout, stderr } = await runCli(["watch", url, taskId, "--json"]);
+    const { code, stdout, stderr } = await runCli(["tasks", url, taskId, "--json", "--watch"]);
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trimEnd().split("\n");
@@ -140,7 +140,7 @@ describe("on other servers", () => {
   test("a lost connection is exit code 3, with the command that resumes it", async () => {
     const agent = await agentThat([task("WORKING"), chunk("Hel")], "broken");
 
-    const args = ["watch", agent.url, "t1", "--reconnect", "0"];
+    const args = ["tasks", agent.url, "t1", "--reconnect", "0", "--watch"];
 
     const { code, stdout, stderr } = await runCli(args);
 
@@ -153,7 +153,7 @@ describe("on other servers", () => {
     const agent = await agentThat([task("WORKING"), chunk("Hel")], "never");
     const controller = new AbortController();
 
-    const { code, stderr } = await runCli(["watch", agent.url, "t1"], {
+    const { code, stderr } = await runCli(["tasks", agent.url, "t1", "--watch"], {
       signal: controller.signal,
       onStdout: () => setImmediate(() => controller.abort()),
     });
@@ -165,7 +165,7 @@ describe("on other servers", () => {
   test("one that ends the stream at a question shows it once, with exit code 4", async () => {
     const agent = await agentThat([task("INPUT_REQUIRED")], "properly");
 
-    expect(await runCli(["watch", agent.url, "t1"])).toEqual({
+    expect(await runCli(["tasks", agent.url, "t1", "--watch"])).toEqual({
       code: 4,
       stdout: "",
       stderr:
@@ -184,7 +184,7 @@ describe("on other servers", () => {
           : failure(call, { code: -32004, message: "no streaming here" }),
     });
 
-    const { code, stderr } = await runCli(["watch", agent.url, "t1"]);
+    const { code, stderr } = await runCli(["tasks", agent.url, "t1", "--watch"]);
 
     expect(code).toBe(0);
     expect(stderr).toContain("does not stream; its task is polled");
@@ -194,7 +194,7 @@ describe("on other servers", () => {
   test("a 0.3 agent cannot be asked for the newest task", async () => {
     const agent = await startFakeAgent({ pages: pagesV03() });
 
-    const { code, stderr } = await runCli(["watch", agent.url]);
+    const { code, stderr } = await runCli(["tasks", agent.url, "--watch"]);
 
     expect(code).toBe(3);
     expect(stderr).toContain("Listing tasks needs A2A 1.0");
