@@ -56,18 +56,6 @@ test("all tasks are exported with all their events, one object per line", async 
   }
 });
 
-test("one task is an object in JSON, several are an array, and Markdown is for people", async () => {
-  const one = await runCli(["export", url, ids[0]!, "--format", "json"]);
-  const all = await runCli(["export", url, "--all", "--format", "json"]);
-  const text = await runCli(["export", url, ids[0]!, "--format", "md"]);
-
-  const { task, events } = JSON.parse(one.stdout) as { task: object; events: readonly Line[] };
-  expect(task).toMatchObject({ id: ids[0], head: events.length });
-  expect(JSON.parse(all.stdout)).toMatchObject([{ task: {} }, { task: {} }]);
-  expect(text.stdout).toContain(`# Task ${ids[0]}\n\ncompleted, agent `);
-  expect(text.stdout).toContain("**task**\n\n  > hello\n");
-});
-
 test("an interrupted export continues where it was cut off, wherever that was", async () => {
   const whole = join(folder, "whole.jsonl");
   const { stderr } = await runCli(["export", url, "--all", "--out", whole]);
@@ -98,7 +86,9 @@ test("a file that is there is not replaced, and other mistakes are named", async
   expect(await run(url)).toContain("--all");
   expect(await run(url, ids[0]!, "--all")).toContain("--all");
   expect(await run(url, "--all", "--resume")).toContain("--out");
-  expect(await run(url, "--all", "--format", "xml")).toContain("jsonl, json, md");
+  expect(await run(url, "--all", "--format", "xml")).toContain('must be jsonl, not "xml"');
+  expect(await run(url, "--all", "--format", "json")).toContain("jq -s makes an array");
+  expect(await run(url, "--all", "--format", "md")).toContain("convoke log <url> <task>");
 });
 
 test("a data folder exports the same once its server has stopped, and not before", async () => {

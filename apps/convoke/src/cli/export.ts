@@ -4,21 +4,19 @@ import {
   SERVER_OPTIONS,
   readUrl,
 } from "../connect/agent-options.ts";
-import { EXPORT_FORMATS, type ExportFormat } from "../logs/export-formats.ts";
 import { type ExportFile, openExportFile } from "../logs/export-file.ts";
 import { NOTES_OPTIONS, type TaskSource, readNotes } from "../logs/task-source.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
-import { didYouMean } from "../terminal/command-line.ts";
 import { note } from "../terminal/output.ts";
-
-const FORMATS = Object.keys(EXPORT_FORMATS);
+import { removedFormat } from "../terminal/removed.ts";
+import { printableJson } from "@convoke/protocol/internal";
 
 export const exportCommand: Command = {
   name: "export",
-  summary: "Write tasks with their logs to a file or to stdout",
+  summary: "Write tasks with their logs as JSON Lines, to a file or to stdout",
   usage: "[url] <task> | --all [options]",
   examples: [
-    "convoke export http://127.0.0.1:3000 0198f3c2 --format md --out task.md",
+    "convoke export http://127.0.0.1:3000 0198f3c2 --out task.jsonl",
     "convoke export http://127.0.0.1:3000 --all --out tasks.jsonl",
     "convoke export http://127.0.0.1:3000 --all --out tasks.jsonl --resume",
     "convoke export --data .convoke/my-agent --all | gzip > tasks.jsonl.gz",
@@ -33,13 +31,13 @@ export const exportCommand: Command = {
     format: {
       type: "string",
       value: "<format>",
-      choices: FORMATS,
-      help: `${FORMATS.join(", ")} (default: jsonl, one object per line)`,
+      choices: ["jsonl"],
+      help: "jsonl, one object per line, which is the only format",
     },
     out: { type: "string", value: "<file>", help: "Write to this file (default: stdout)" },
     resume: {
       type: "boolean",
-      help: "Add to an earlier export in --out what is not in it yet; jsonl only",
+      help: "Add to an earlier export in --out what is not in it yet",
     },
     ...NOTES_OPTIONS,
     ...OWNER_OPTION,
@@ -54,20 +52,18 @@ export const exportCommand: Command = {
 
 async function exportTasks(context: CommandContext): Promise<number> {
   const { io } = context;
-  const format = readFormat(context.text("format"));
+  checkFormat(context.text("format"));
   const taskId = readTask(context);
   const out = context.text("out");
   const isResumed = context.flag("resume");
-  if (isResumed && (out === undefined || format !== EXPORT_FORMATS["jsonl"])) {
-    throw new UsageError("--resume needs --out <file> in the format jsonl.");
-  }
+  if (isResumed && out === undefined) throw new UsageError("--resume needs --out <file>.");
   const { StartError } = await import("../host/config.ts");
   try {
     const source = await openSource(context);
     try {
       const file = out === undefined ? { write: io.stdout } : openExportFile(out, isResumed);
       try {
-        const count = await writeTasks(context, { source, file, format, taskId });
+        const count = await writeTasks(context, { source, file, taskId });
         if (out !== undefined) note(context, `Exported ${tasksText(count)} to ${out}.`);
       } finally {
         file.close?.();
@@ -83,12 +79,9 @@ async function exportTasks(context: CommandContext): Promise<number> {
   }
 }
 
-function readFormat(given = "jsonl"): ExportFormat {
-  const format = Object.hasOwn(EXPORT_FORMATS, given) ? EXPORT_FORMATS[given] : undefined;
-  if (format !== undefined) return format;
-  throw new UsageError(
-    `--format must be one of ${FORMATS.join(", ")}, not "${given}".${didYouMean(given, FORMATS)}`,
-  );
+function checkFormat(given = "jsonl"): void {
+  if (given === "jsonl") return;
+  throw new UsageError(removedFormat(given) ?? `--format must be jsonl, not "${given}".`);
 }
 
 /** The task to export; `undefined` for all. Without --data the address of the server comes first. */
@@ -118,36 +111,35 @@ async function openSource(context: CommandContext): Promise<TaskSource> {
 interface Exporting {
   readonly source: TaskSource;
   readonly file: ExportFile;
-  readonly format: ExportFormat;
   readonly taskId: string | undefined;
 }
 
-/** Writes one event at a time. Returns the number of tasks that something was written of. */
+/**
+ * Writes a line with each task, then its events with the id of the task, one at a time, so that no
+ * task is in memory as a whole. Returns the number of tasks that something was written of.
+ */
 async function writeTasks(
   context: CommandContext,
-  { source, file, format, taskId }: Exporting,
+  { source, file, taskId }: Exporting,
 ): Promise<number> {
-  const [before, between, after] = format.around;
-  const { joinsChunks } = format;
   const notes = readNotes(context);
   const ids = taskId === undefined ? source.ids() : [await source.find(taskId)];
-  if (taskId === undefined) file.write(before);
   let count = 0;
   for await (const id of ids) {
     context.io.signal.throwIfAborted();
     const start = file.positions?.get(id);
-    const { about, events } = await source.open(id, { notes, joinsChunks, after: start ?? 0 });
+    const { about, events } = await source.open(id, {
+      notes,
+      joinsChunks: false,
+      after: start ?? 0,
+    });
     if (start !== undefined && about["head"] === start) continue;
-    if (count++ > 0) file.write(between);
-    file.write(format.task(about));
-    let isFirst = true;
+    count += 1;
+    file.write(`${printableJson({ task: about })}\n`);
     for await (const item of events) {
-      file.write(format.event(item, about, isFirst));
-      isFirst = false;
+      file.write(`${printableJson({ taskId: about["id"], ...item })}\n`);
     }
-    file.write(format.end);
   }
-  if (taskId === undefined) file.write(after);
   return count;
 }
 

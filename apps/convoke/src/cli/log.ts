@@ -1,5 +1,12 @@
 import { ClientError, RemoteError, TASK_STATES } from "@convoke/protocol";
-import { backoffMs, oneLine, printableJson, sleep } from "@convoke/protocol/internal";
+import {
+  type JsonObject,
+  backoffMs,
+  isObject,
+  oneLine,
+  printableJson,
+  sleep,
+} from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
   OWNER_OPTION,
@@ -7,7 +14,6 @@ import {
   readTaskId,
   readUrl,
 } from "../connect/agent-options.ts";
-import { describeItem } from "../logs/describe-item.ts";
 import { ServerTasks } from "../logs/server-tasks.ts";
 import { type LogItem, type LogRequest, NOTES_OPTIONS, readNotes } from "../logs/task-source.ts";
 import {
@@ -17,7 +23,7 @@ import {
   UsageError,
   exitCodeFor,
 } from "../terminal/command.ts";
-import { textField } from "../terminal/json-fields.ts";
+import { listField, objectField, textField } from "../terminal/json-fields.ts";
 import { type Colours, coloursFor, note } from "../terminal/output.ts";
 
 export const logCommand: Command = {
@@ -149,4 +155,55 @@ function lineFor(item: LogItem, { dim, bold, red }: Colours): string {
   const isBad = kind === "status" && /^(?:failed|rejected|canceled)\b/.test(text);
   const paint = isBad ? red : (shown: string) => shown;
   return `${dim(`${time} ${place}`)}  ${isNote ? dim(name) : bold(name)}  ${paint(words)}`.trimEnd();
+}
+
+/** An event of a log in a few words. */
+interface ItemWords {
+  /** The kind of the event: `status`, `artifact`, or that of a note, such as `tool-start`. */
+  readonly kind: string;
+  readonly text: string;
+  /** Whether it is a note of the agent or of the engine, which A2A does not show. */
+  readonly isNote: boolean;
+}
+
+function describeItem(item: LogItem): ItemWords {
+  const event = objectField(item, "event");
+  const kind = textField(event, "kind");
+  if (kind.startsWith("internal:")) {
+    return { kind: kind.slice("internal:".length), text: noteText(event), isNote: true };
+  }
+  switch (kind) {
+    case "task":
+      return { kind, text: messageText(listField(event, "history")[0]), isNote: false };
+    case "status-update": {
+      const status = objectField(event, "status");
+      const said = messageText(status["message"]);
+      const state = textField(status, "state");
+      return { kind: "status", text: said === "" ? state : `${state}: ${said}`, isNote: false };
+    }
+    case "artifact-update": {
+      const artifact = objectField(event, "artifact");
+      const name = textField(artifact, "name") || textField(artifact, "artifactId");
+      return { kind: "artifact", text: `${name}: ${messageText(artifact)}`, isNote: false };
+    }
+    default:
+      return { kind, text: messageText(event), isNote: false };
+  }
+}
+
+/** The text of a message or an artifact; other parts are named by their kind. */
+function messageText(message: unknown): string {
+  return listField(message, "parts")
+    .map((part) => textField(part, "text") || `[${textField(part, "kind")}]`)
+    .join("");
+}
+
+/** What most notes have in common comes first, then the other fields as they are. */
+function noteText(event: JsonObject): string {
+  const { kind: _, taskId: _task, timestamp: _time, toolCallId: _call, ...fields } = event;
+  if (isObject(fields["message"])) return messageText(fields["message"]);
+  const { toolName, text, ...rest } = fields;
+  const words = [toolName, text].filter((one) => typeof one === "string");
+  const more = Object.keys(rest).length === 0 ? [] : [printableJson(rest)];
+  return [...words, ...more].join(" ");
 }

@@ -33,6 +33,12 @@ const COMMANDS: Readonly<Record<string, string>> = {
   watch: "convoke watch is convoke tasks <url> [task] --watch now.",
 };
 
+/** Formats of `convoke export`. */
+const FORMATS: Readonly<Record<string, string>> = {
+  json: "--format json was removed: convoke export writes JSON Lines, of which jq -s makes an array.",
+  md: "--format md was removed: convoke export writes JSON Lines; convoke log <url> <task> is for people.",
+};
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The sentence about the first removed variable that is set. */
@@ -49,6 +55,11 @@ export function removedConfig(name: string): string | undefined {
 /** The sentence about a command, if it was removed. */
 export function removedCommand(words: readonly string[]): string | undefined {
   return COMMANDS[words.join(" ")] ?? COMMANDS[words[0] ?? ""];
+}
+
+/** The sentence about a format of `convoke export`, if it was removed. */
+export function removedFormat(name: string): string | undefined {
+  return Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
 }
 
 /** An option that was removed is on the command line of a server. Its message is for the user. */

@@ -24,7 +24,7 @@ export function openLogFile(text: string): void {
   const first = lines.find(({ event }) => event !== undefined);
   if (first === undefined) {
     throw new Error(
-      'This file has no events. Export the log of a task as "JSON Lines", here or with "convoke export".',
+      'This file has no events. Export the log of a task here or with "convoke export".',
     );
   }
   const own = lines.filter(({ taskId }) => taskId === first.taskId);

@@ -6,7 +6,6 @@ import { findModelCalls, total } from "./model-calls.ts";
 import { tellStory } from "./story.ts";
 import { timeScale } from "./time-scale.ts";
 import { buildTimeline } from "./timeline.ts";
-import { toMarkdown } from "./transcript.ts";
 
 /** Notes of one task, a tenth of a second apart. */
 function logOf(...events: readonly object[]): readonly LoggedEvent[] {
@@ -105,13 +104,7 @@ describe("the story", () => {
     fc.assert(
       fc.property(notes, (events) => {
         const log = logOf(...events);
-        const task = {
-          kind: "task",
-          id: "t",
-          contextId: "c",
-          status: { state: "working" },
-        } as const;
-        expect(toMarkdown(task, tellStory(log))).toContain("# Task t");
+        expect(tellStory(log).length).toBeLessThanOrEqual(log.length);
         expect(buildTimeline(log).length).toBeLessThanOrEqual(log.length);
         findModelCalls(log);
       }),

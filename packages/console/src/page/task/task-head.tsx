@@ -2,6 +2,8 @@ import { type Task, isTerminal, textOfParts } from "@convoke/protocol";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { CopyButton } from "../kit/copy-button.tsx";
+import { download } from "../kit/download.ts";
+import { Icon } from "../kit/icon.tsx";
 import { Problem } from "../kit/notices.tsx";
 import { StateBadge } from "../kit/state-badge.tsx";
 import { Ago, formatCost, formatCount, formatDuration } from "../kit/time.tsx";
@@ -10,7 +12,7 @@ import { Link } from "../navigation/navigate.tsx";
 import { about } from "../server/about.ts";
 import { cancelTask } from "../server/cancel-task.ts";
 import { FILE_ID } from "../server/log-file.ts";
-import { ExportMenu } from "./export-menu.tsx";
+import { encodeTask } from "../server/task-log.ts";
 import type { LensProps } from "./lens.ts";
 import { type Fields, type LogEntry, fieldsOf, isGap, numberField, timeOf } from "./notes.ts";
 
@@ -24,7 +26,7 @@ export function TaskHead(props: LensProps) {
       <div class="page-head">
         <h1 class="task-title">{titleOf(task)}</h1>
         <div class="task-actions">
-          <ExportMenu {...props} />
+          {log.taskId !== FILE_ID && <ExportButton log={log} />}
           {canCancel && <CancelButton log={log} agent={agent} />}
         </div>
       </div>
@@ -118,6 +120,35 @@ function Usage({ usage }: { readonly usage: Fields }) {
       {cost !== undefined && <Fact name="cost">{formatCost(cost)}</Fact>}
     </>
   );
+}
+
+/** Saves the whole log in the format of `convoke export`. */
+function ExportButton({ log }: Pick<LensProps, "log">) {
+  const [problem, setProblem] = useState<Error>();
+  const save = (): void => {
+    setProblem(undefined);
+    const name = `task-${log.taskId.slice(0, 8)}.jsonl`;
+    logBlob(log).then((content) => download(name, content), setProblem);
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={save}>
+        <Icon name="download" size={15} /> Export
+      </button>
+      {problem && <Problem problem={problem} />}
+    </>
+  );
+}
+
+/** A line with the task, then a line for each event. */
+async function logBlob(log: LensProps["log"]): Promise<Blob> {
+  const { taskId } = log;
+  const now = log.events.taskAt(log.events.head);
+  const pieces = [`${JSON.stringify({ task: now && encodeTask(now) })}\n`];
+  for await (const lines of log.lines()) {
+    pieces.push(lines.map((line) => `${JSON.stringify({ taskId, ...line })}\n`).join(""));
+  }
+  return new Blob(pieces, { type: "application/jsonl" });
 }
 
 interface CancelButtonProps {
