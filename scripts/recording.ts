@@ -5,7 +5,8 @@
  *     npm run docs:recording             writes docs/public/kill-9.svg
  *     npm run docs:recording -- --text   prints the run instead
  *
- * It fails unless what the stream has printed in the end is the answer, once.
+ * It fails unless what the stream has printed in the end is the answer, once. It needs port 3000, and
+ * the program `script`, which is the terminal that the caller sees.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,11 +15,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 
 const BIN = fileURLToPath(new URL("../apps/convoke/bin/convoke.js", import.meta.url));
 const PICTURE = fileURLToPath(new URL("../docs/public/kill-9.svg", import.meta.url));
 const URL_OF_SERVER = "http://127.0.0.1:3000";
 const COUNT = 240;
+
+/** What npm sets, for the command lines that the server prints. */
+const STARTED_BY_NPX = { npm_lifecycle_event: "npx", npm_lifecycle_script: "convoke serve" };
 
 // The terminals of the picture, in pixels and characters.
 const COLUMNS = 88;
@@ -31,7 +36,7 @@ const TITLE = 26;
 interface Output {
   readonly atMs: number;
   readonly terminal: number;
-  readonly kind: "typed" | "stdout" | "stderr";
+  readonly kind: "typed" | "text" | "remark";
   readonly text: string;
 }
 
@@ -61,13 +66,14 @@ async function record(): Promise<void> {
   type(YOU, "kill -9 $(lsof -t -i :3000 -s TCP:LISTEN)");
   first.kill("SIGKILL");
   await once(first, "close");
-  show(SERVER, "stdout", "Killed\n");
+  show(SERVER, "text", "Killed\n");
   await sleep(1000);
   await serve();
   await ended;
-  const printed = outputs.filter(({ terminal, kind }) => terminal === CALLER && kind === "stdout");
+  const printed = outputs.filter(({ terminal, kind }) => terminal === CALLER && kind === "text");
   const all = printed.map(({ text }) => text).join("");
-  if (all.trim() !== answer) throw new Error(`the stream printed something else:\n${all}`);
+  if (all.replaceAll(/\s+/g, " ").trim() !== answer)
+    throw new Error(`the stream printed something else:\n${all}`);
 }
 
 /** Starts the server, and resolves when it accepts requests. */
@@ -85,17 +91,37 @@ async function serve(): Promise<ChildProcess> {
   }
 }
 
+/** Runs `convoke`. The caller sees it on a terminal, which `script` is. */
 function run(terminal: number, args: readonly string[]): ChildProcess {
-  const npm = { npm_lifecycle_event: "npx", npm_lifecycle_script: "convoke serve" };
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const words = [process.execPath, BIN, ...args];
+  const line = words.map((word) => `'${word}'`).join(" ");
+  const [program = "", ...rest] =
+    terminal === CALLER ? ["script", "-qefc", `exec ${line}`, "/dev/null"] : words;
+  const child = spawn(program, rest, {
     cwd: folder,
-    env: { ...process.env, ...npm, PORT: "3000" },
-    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...STARTED_BY_NPX, PORT: "3000", TERM: "xterm" },
+    stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
-  child.stdout.setEncoding("utf8").on("data", (text: string) => show(terminal, "stdout", text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => show(terminal, "stderr", text));
+  child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+    for (const [kind, piece] of withoutColours(text)) show(terminal, kind, piece);
+  });
   return child;
+}
+
+/** Remarks are dim on a terminal. */
+function withoutColours(text: string): readonly (readonly [Output["kind"], string])[] {
+  const pieces = text.replaceAll("\r\n", "\n").split("\u001B[2m");
+  return pieces.flatMap((piece, place) => {
+    const [remark = "", ...rest] = place === 0 ? ["", piece] : piece.split("\u001B[22m");
+    const all = [
+      ["remark", remark],
+      ["text", rest.join("")],
+    ] as const;
+    return all
+      .filter(([, words]) => words !== "")
+      .map(([kind, words]) => [kind, stripVTControlCharacters(words)] as const);
+  });
 }
 
 function type(terminal: number, text: string): void {
@@ -137,7 +163,7 @@ ${pieces.map(drawn).join("\n")}
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width()} ${top - PAD}" role="img" aria-label="A stream goes on after kill -9 of its server">
 <style>
 text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d6deeb; white-space: pre }
-.pane { fill: #0f172a } .title { fill: #7f8ea3 } .typed { fill: #7dd3a8 } .stderr { fill: #7f8ea3 }
+.pane { fill: #0f172a } .title { fill: #7f8ea3 } .typed { fill: #7dd3a8 } .remark { fill: #7f8ea3 }
 .o { opacity: 0; animation: show 1ms linear forwards }
 @keyframes show { to { opacity: 1 } }
 @media (prefers-reduced-motion: reduce) { .o { opacity: 1; animation: none } }
@@ -156,8 +182,6 @@ function layOut(own: readonly Output[]): readonly Piece[] {
   const pieces: Piece[] = [];
   let [column, line] = [0, 0];
   for (const output of own) {
-    // On a screen, a remark starts on a line of its own.
-    if (output.kind === "stderr" && column > 0) [column, line] = [0, line + 1];
     for (const word of output.text.split(/(\n|(?<=[^\n]) )/)) {
       if (word === "\n" || column + word.length > COLUMNS) [column, line] = [0, line + 1];
       if (word === "\n" || word === "") continue;

@@ -86,7 +86,7 @@ export class LocalCluster {
       timeoutMs: LIFE_MS,
     });
     this.#replicas.set(name, { port, program });
-    await program.until((stdout) => stdout.includes("is ready") || undefined);
+    await program.until((stdout) => stdout.includes("Type ") || undefined);
   }
 
   async #startNginx(path: string): Promise<void> {

@@ -40,8 +40,8 @@ test("a server at a terminal logs in a readable form, and says why it does not s
      } });`,
   );
   const person = atTerminal(["serve", "agent.mts"], cwd);
-  const [, url = ""] = await person.sees(/Card +(http:\S+?)\/\.well-known/);
-  await person.sees(/Press Ctrl\+C to stop\./);
+  const [, url = ""] = await person.sees(/Look at +(http:\S+?)\/console/);
+  await person.sees(/Type +npx|Type +node/);
   const agent = await connect(url);
 
   await agent.send("fail");
@@ -69,7 +69,7 @@ test("Ctrl+C in send prints the id of the task, which continues", async () => {
 
   expect(code).toBe(130);
   expect(stdout).toMatch(
-    new RegExp(`Task ${task?.id} continues\\. Follow it with: \\S+ .* watch `),
+    new RegExp(`Task ${task?.id} continues\\. Follow it with: \\S+ .* --watch`),
   );
   expect((await agent.get(task?.id ?? "")).status.state).toBe("working");
 });

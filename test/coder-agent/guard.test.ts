@@ -149,7 +149,7 @@ test("files of the workspace do not run when the agent is started in it", async 
 
   const args = ["--conditions=@convoke/source", CONVOKE, "code", "--port", "0", "--data", "memory"];
   const program = start(process.execPath, args, { cwd: root });
-  await program.until((stdout) => /Press Ctrl\+C to stop/.exec(stdout) ?? undefined);
+  await program.until((stdout) => /^Type /m.exec(stdout) ?? undefined);
   program.signal("SIGTERM");
   const { stderr, code: exit } = await program.ended;
 

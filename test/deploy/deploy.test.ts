@@ -51,7 +51,7 @@ describe("the Dockerfile, run step by step without Docker", () => {
         cwd: image.workdir,
         env,
       });
-      await server.until((stdout) => stdout.includes("is ready") || undefined);
+      await server.until((stdout) => stdout.includes("Type ") || undefined);
       const remote = await connect(`http://127.0.0.1:${port}`, { token: "a-token" });
       const { text } = await remote.send("who");
       const health = await run(...asUser(image.healthcheck), { cwd: image.workdir, env });

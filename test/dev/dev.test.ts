@@ -93,11 +93,11 @@ test("an agent that cannot be loaded at first starts as soon as it can, and Ctrl
   await untilStderr(program, "Waiting for a change of the sources.");
 
   save(cwd, "missing.mts", "export {};");
-  await program.until((stdout) => (stdout.includes("Press Ctrl+C to stop.") ? true : undefined));
+  await program.until((stdout) => (stdout.includes("Type ") ? true : undefined));
 
   const { code, stdout } = await program.kill("SIGINT");
   expect(code).toBe(0);
-  expect(stdout).toContain("Greeter is ready.");
+  expect(stdout).toContain("Running  Greeter at ");
 });
 
 test("a missing file and a port in use are errors, not something to wait for", async () => {

@@ -30,9 +30,8 @@ export function startConvoke({ cwd, args = ["serve"], env }: ConvokeOptions): Pr
 /** Starts it and waits until it is ready. */
 export async function serveConvoke(options: ConvokeOptions): Promise<ServedProcess> {
   const program = startConvoke(options);
-  const card = await program.until((stdout) => /^ {2}(?:Card|List) +(\S+)/m.exec(stdout)?.[1]);
-  // The banner is one write, but waiting for its last line makes sure that all of it arrived.
-  await program.until((stdout) => (stdout.includes("Press Ctrl+C to stop.") ? true : undefined));
-  const url = new URL("/", card);
+  // What a start prints is one write, but its last line makes sure that all of it has arrived.
+  const page = await program.until((stdout) => /^Look at +(\S+)[^]*^Type .*\n/m.exec(stdout)?.[1]);
+  const url = new URL("/", page);
   return { program, url: url.href, port: Number(url.port) };
 }

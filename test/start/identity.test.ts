@@ -35,8 +35,8 @@ test("agents served from one folder keep their tasks separate, side by side and 
   await demo.program.kill("SIGTERM");
   const again = await serveConvoke({ cwd });
 
-  expect(demo.program.stdout).toContain("  Tasks    .convoke/convoke-demo (SQLite)\n");
-  expect(greeter.program.stdout).toContain("  Tasks    .convoke/greeter (SQLite)\n");
+  expect(demo.program.stdout).toContain("tasks in .convoke/convoke-demo (SQLite)\n");
+  expect(greeter.program.stdout).toContain("tasks in .convoke/greeter (SQLite)\n");
   expect(again.program.stdout).toContain("unfinished tasks: 1 waiting\n");
   const { status } = await (await connect(again.url)).get(task!.id);
   expect(status.state).toBe("input-required");
@@ -54,7 +54,7 @@ test("an agent file with a new display name keeps its tasks", async () => {
   const client = await connect(second.url);
   const answer = await client.send("yes", { taskId: task!.id });
 
-  expect(second.program.stdout).toContain("  Tasks    .convoke/support-desk (SQLite)\n");
+  expect(second.program.stdout).toContain("tasks in .convoke/support-desk (SQLite)\n");
   expect(textOf(answer.task!)).toBe("Help Desk: yes");
 });
 
@@ -73,7 +73,7 @@ test("the folder of an earlier version is moved to its agent at the first start,
 
   expect(existsSync(join(cwd, ".convoke", "tasks.db"))).toBe(false);
   expect(demo.program.stdout).not.toContain("Earlier");
-  expect(server.program.stdout).toContain("  Tasks    .convoke/copyist (SQLite)\n");
+  expect(server.program.stdout).toContain("tasks in .convoke/copyist (SQLite)\n");
   const { id } = await (await connect(server.url)).get(facts.tasks.restart.taskId);
   expect(id).toBe(facts.tasks.restart.taskId);
 });
@@ -94,7 +94,7 @@ test("the tasks of another agent in a folder are listed, left unchanged, and end
   });
 
   const other = startConvoke({ cwd, args: ["serve", "--data", data] });
-  await other.until((stdout) => (stdout.includes("Press Ctrl+C") ? true : undefined));
+  await other.until((stdout) => (stdout.includes("Type ") ? true : undefined));
   const line = /npx convoke (tasks end .*)/.exec(other.stdout)?.[1] ?? "";
   const args = line.split(" ");
   const refused = await startConvoke({ cwd, args }).ended;
@@ -103,7 +103,7 @@ test("the tasks of another agent in a folder are listed, left unchanged, and end
     env: { CONVOKE_LOG: "info" },
   });
 
-  expect(other.stdout).toContain("  Others   3 unfinished of the agent Support Desk, left alone.");
+  expect(other.stdout).toContain("Others   3 unfinished of the agent Support Desk, left alone.");
   expect(other.stderr).toContain('"others":[{"agentId":"support-desk"');
   expect(refused).toMatchObject({ code: 5, stdout: "" });
   expect(refused.stderr).toMatch(/^The data folder .* is in use by process \d+/);

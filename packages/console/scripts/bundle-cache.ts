@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, globSync, statSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,13 +48,13 @@ const PATIENCE_MS = 60_000;
 async function bundleInto(cache: string, name: string): Promise<string> {
   const folder = join(cache, name);
   const lock = `${folder}.lock`;
-  const isFirst = await mkdir(lock).then(
+  const isFirst = await writeFile(lock, String(process.pid), { flag: "wx" }).then(
     () => true,
     () => false,
   );
   if (!isFirst) {
     const until = performance.now() + PATIENCE_MS;
-    while (existsSync(lock) && performance.now() < until) await sleep(50);
+    while ((await isHeld(lock)) && performance.now() < until) await sleep(50);
     if (existsSync(folder)) return folder;
   }
   try {
@@ -62,6 +62,18 @@ async function bundleInto(cache: string, name: string): Promise<string> {
     return folder;
   } finally {
     await rm(lock, { recursive: true, force: true });
+  }
+}
+
+/** Whether the process with the lock still runs: one that was killed has left its lock behind. */
+async function isHeld(lock: string): Promise<boolean> {
+  const holder = await readFile(lock, "utf8").catch(() => undefined);
+  if (holder === undefined) return false;
+  try {
+    // A process that has just created the file has not written its id yet.
+    return holder === "" || process.kill(Number(holder), 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

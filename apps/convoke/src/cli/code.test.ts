@@ -22,7 +22,7 @@ async function serveCode(
     env,
     signal: stop.signal,
     onStdout: (text) => {
-      const [, url] = /Card {5}(\S+)\/\.well-known/.exec(text) ?? [];
+      const [, url] = /^Look at +(\S+)\/\.well-known/m.exec(text) ?? [];
       if (url === undefined) return;
       listed = ask?.(url);
       void Promise.resolve(listed).finally(() => stop.abort());
@@ -87,7 +87,7 @@ describe("convoke code", () => {
       runCli(["send", url, "list"]),
     );
 
-    expect(stdout).toContain("Mine is ready.");
+    expect(stdout).toContain("Running  Mine at ");
     expect(listed?.stdout).toContain("inside.txt");
   });
 });

@@ -7,7 +7,7 @@ import { CHAT_ENVIRONMENT, talk } from "../chat/talk.ts";
 import { withAgent } from "../connect/connect-options.ts";
 import { type ConvokeConfig, StartError, findConfig, loadConfig } from "../host/config.ts";
 import { stateAt } from "./chat.ts";
-import { startServer, stopOnSignal } from "../host/run-server.ts";
+import { startLines, startServer, stopOnSignal } from "../host/run-server.ts";
 import type { AgentServer } from "../host/serve-agent.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { readSettings } from "../host/settings.ts";
@@ -235,16 +235,11 @@ function banner(
   { workspace, program }: { readonly workspace: string; readonly program: string },
 ): string {
   const base = url.replace(/\/$/, "");
-  return `${info.name} is ready.
-
-  Folder   ${workspace}
-  Card     ${base}/.well-known/agent-card.json
-  Tasks    ${folder ?? "in memory, lost when the server stops"}
-
-Talk to it in another terminal:
-
-  ${program} chat ${base}
-
-Press Ctrl+C to stop.
-`;
+  const tasks = folder === undefined ? "in memory, lost when the server stops" : `in ${folder}`;
+  return startLines([
+    ["Running", `${info.name} at ${base}, tasks ${tasks}`],
+    ["Folder", workspace],
+    ["Look at", `${base}/.well-known/agent-card.json`],
+    ["Type", `${program} chat ${base}`],
+  ]);
 }

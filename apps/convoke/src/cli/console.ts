@@ -8,7 +8,7 @@ import {
 } from "../connect/agent-options.ts";
 import { authHeaders } from "../connect/auth.ts";
 import { connectOptions } from "../connect/connect-options.ts";
-import { startServer, stopOnSignal } from "../host/run-server.ts";
+import { startLines, startServer, stopOnSignal } from "../host/run-server.ts";
 import type { AgentServer, ServeAgentOptions } from "../host/serve-agent.ts";
 import { readSettings } from "../host/settings.ts";
 import { stateFolder } from "../host/state-folder.ts";
@@ -90,12 +90,10 @@ async function startConsole(
 
 function banner(agent: RemoteAgent, { url, folder }: AgentServer): string {
   const { name, version, binding } = agent;
-  return `The console of ${oneLine(name)} is ready.
-
-  Console  ${url.replace(/\/$/, "")}/console
-  Agent    ${oneLine(agent.url)} (A2A ${version}, ${binding})
-  Tasks    ${folder ?? "in memory, lost when the console stops"}
-
-Press Ctrl+C to stop.
-`;
+  const tasks = folder === undefined ? "in memory, lost when it stops" : `in ${folder}`;
+  return startLines([
+    ["Running", `the console of ${oneLine(name)}, history ${tasks}`],
+    ["Agent", `${oneLine(agent.url)} (A2A ${version}, ${binding})`],
+    ["Look at", `${url.replace(/\/$/, "")}/console`],
+  ]);
 }

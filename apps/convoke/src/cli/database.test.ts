@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { needsPostgres } from "../../../../test/harness/postgres.ts";
 import { type DATABASE_DIAGNOSES, Findings } from "../doctor/diagnoses.ts";
 import { judge } from "../doctor/examine-database.ts";
-import { databaseLines } from "../host/database-lines.ts";
+import { placeInDatabase } from "../host/database-lines.ts";
 import { type Finished, runCli } from "./testing/run-cli.suite.ts";
 
 const address = needsPostgres();
@@ -61,7 +61,7 @@ describe("a server that starts on a database", () => {
   /** Serves until it is ready. */
   async function serveOnce(env: Record<string, string>): Promise<Finished> {
     const stop = new AbortController();
-    const onStdout = (text: string): void => (text.includes("Ctrl+C") ? stop.abort() : undefined);
+    const onStdout = (text: string): void => (text.includes("Type ") ? stop.abort() : undefined);
     const own = { DATABASE_URL: url, CONVOKE_TOKEN: "secret", ...env };
     return runCli(["serve", "--port", "0"], { env: own, signal: stop.signal, onStdout });
   }
@@ -73,7 +73,7 @@ describe("a server that starts on a database", () => {
     const { stdout, stderr } = await serveOnce({ BIND_HOST: "0.0.0.0" });
 
     expect(stdout).toMatch(
-      /^ {2}Tasks {4}Postgres at localhost\/postgres \(schema test_\w+, version \d+\), replica \d+; 2 servers are up\n {2}Hints {4}NOTIFY\n/m,
+      /^Running {2}.*, tasks in Postgres at localhost\/postgres \(schema test_\w+, version \d+\), replica \d+; 2 servers are up\n/,
     );
     expect(JSON.parse(stderr)).toMatchObject({
       level: "warn",
@@ -91,11 +91,11 @@ describe("a server that starts on a database", () => {
     expect(await serveOnce(env as Record<string, string>)).toMatchObject({ stderr: "" });
   });
 
-  test("says that hints do not arrive behind a pooler", () => {
+  test("says that it looks for itself where no notifications arrive", () => {
     const facts = { label: "db/a", schema: "b", stored: { version: 3, minSoftware: 1 } };
 
-    expect(databaseLines({ ...facts, isNotifying: false }, [])).toContain(
-      "Hints    none arrive, as behind a pooler: servers look every 250 ms instead\n",
+    expect(placeInDatabase({ ...facts, isNotifying: false }, [])).toContain(
+      "; no notifications arrive, so servers look every 250 ms",
     );
   });
 });

@@ -5,34 +5,29 @@ import type { ServeSettings } from "./settings.ts";
 
 type Facts = Pick<DatabaseFacts, "label" | "schema" | "stored" | "isNotifying">;
 
-/** What a server that shares a database says when it is ready: where its tasks are, and among whom it is. */
-export async function readDatabaseLines(
+/** Where the tasks are in a database, and among which servers this one is. */
+export async function readPlaceInDatabase(
   url: string,
   readReplicas: () => Promise<readonly Replica[]>,
 ): Promise<string> {
   const { readDatabaseSummary } = await import("@convoke/backends/postgres");
   try {
-    return databaseLines(await readDatabaseSummary(url), await readReplicas());
+    return placeInDatabase(await readDatabaseSummary(url), await readReplicas());
   } catch {
     // The server has just used the database: what is wrong now is in its log, and on /ready.
-    return `  Tasks    Postgres, which does not answer at the moment\n`;
+    return "tasks in Postgres, which does not answer at the moment";
   }
 }
 
-export function databaseLines(facts: Facts, replicas: readonly Replica[]): string {
-  const { label, schema, stored } = facts;
+export function placeInDatabase(facts: Facts, replicas: readonly Replica[]): string {
+  const { label, schema, stored, isNotifying } = facts;
   const version = stored === undefined ? "" : `, version ${stored.version}`;
   const own = replicas.find(({ isSelf }) => isSelf)?.id;
   const up = replicas.filter(({ leaseMs }) => leaseMs > 0).length;
-  return `  Tasks    Postgres at ${label} (schema ${schema}${version}), replica ${own}; ${up === 1 ? "1 server is" : `${up} servers are`} up
-  Hints    ${hintsLine(facts)}
-`;
-}
-
-function hintsLine({ isNotifying }: Facts): string {
-  return isNotifying
-    ? "NOTIFY"
-    : "none arrive, as behind a pooler: servers look every 250 ms instead";
+  const servers = up === 1 ? "1 server is" : `${up} servers are`;
+  // As behind a pooler.
+  const looks = isNotifying ? "" : "; no notifications arrive, so servers look every 250 ms";
+  return `tasks in Postgres at ${label} (schema ${schema}${version}), replica ${own}; ${servers} up${looks}`;
 }
 
 /** Why the cards of servers behind a load balancer would name different addresses. */

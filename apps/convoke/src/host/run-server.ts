@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import type { AgentCatalog } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
+import type { ServerAgent } from "@convoke/server";
 import { type AgentServer, type ServeAgentOptions, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { loadConfig } from "./config.ts";
-import { addressWarning, readDatabaseLines } from "./database-lines.ts";
+import { addressWarning, readPlaceInDatabase } from "./database-lines.ts";
 import { loadAgents } from "./load-agent.ts";
 import { type OpenedCatalog, openCatalog } from "./open-catalog.ts";
 import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from "./settings.ts";
@@ -72,7 +73,7 @@ export async function runServer(request: ServeRequest): Promise<void> {
     program: io.started.program,
     isDemo: files.length === 0 && catalog === undefined,
     isSeveral: Array.isArray(agent),
-    tasks: isReload ? "" : await taskLines(server, settings),
+    tasks: isReload ? "" : await placeOfTasks(server, settings),
     hasConsole: settings.console ?? isLoopback(server.url),
     needsToken: settings.auth !== undefined || settings.authenticate !== undefined,
   };
@@ -191,18 +192,19 @@ function reloaded({ agents }: AgentServer): string {
   return `${names.join(", ")} ${names.length === 1 ? "is" : "are"} reloaded.\n`;
 }
 
-/** Where the tasks are. */
-async function taskLines(server: AgentServer, settings: ServeSettings): Promise<string> {
+/** Where the tasks are, for the line that says what runs. */
+async function placeOfTasks(server: AgentServer, settings: ServeSettings): Promise<string> {
   const { folder, replicas } = server;
   const { database } = settings;
   if (database !== undefined && replicas !== undefined) {
-    return readDatabaseLines(database, replicas);
+    return readPlaceInDatabase(database, replicas);
   }
-  return `  Tasks    ${folder === undefined ? "in memory, lost when the server stops" : `${fromHere(folder)} (SQLite)`}\n`;
+  return folder === undefined
+    ? "tasks in memory, lost when the server stops"
+    : `tasks in ${fromHere(folder)} (SQLite)`;
 }
 
-/** The text that is printed when the server is ready: its address and what to try next. */
-function banner(facts: {
+interface StartFacts {
   readonly server: AgentServer;
   readonly program: string;
   readonly isDemo: boolean;
@@ -210,51 +212,51 @@ function banner(facts: {
   readonly tasks: string;
   readonly hasConsole: boolean;
   readonly needsToken: boolean;
-}): string {
+}
+
+/** What is printed when the server is ready: what runs, where to look, and what to type. */
+function banner(facts: StartFacts): string {
   const { server, program, isDemo, isSeveral, tasks, hasConsole, needsToken } = facts;
-  const { url, folder, recovered } = server;
-  const base = url.replace(/\/$/, "");
-  const path = folder === undefined ? undefined : fromHere(folder);
+  const base = server.url.replace(/\/$/, "");
   // CONVOKE_TOKEN is sent only to this machine and to CONVOKE_URL.
-  const place = isLoopback(url) ? "" : `CONVOKE_URL=${base} `;
+  const place = isLoopback(server.url) ? "" : `CONVOKE_URL=${base} `;
   const token = needsToken ? `CONVOKE_TOKEN=… ${place}` : "";
-  const tries = isDemo
-    ? ['stream URL "slow 20"', "send URL ask", "tasks URL"]
-    : ['stream URL "Hello"', "tasks URL"];
-  const console = hasConsole ? `  Console  ${base}/console\n` : "";
+  const agents = Array.from(server.agents);
+  const tried = isSeveral ? `${base}/agents/${agents[0]?.id}` : base;
+  const list = isSeveral ? "agents.json" : "agent-card.json";
+  const page = hasConsole ? `${base}/console` : `${base}/.well-known/${list}`;
+  const what = agents.length === 1 ? agents[0]!.name : `${agents.length} agents`;
+  return startLines([
+    ["Running", `${oneLine(what)} at ${base}, ${tasks}`],
+    ...(isSeveral ? agents.map((agent) => agentLine(base, agent)) : []),
+    ...recoveredLines(server),
+    ["Look at", page],
+    ["Type", `${token}${program} stream ${tried} "${isDemo ? "slow 20" : "Hello"}"`],
+  ]);
+}
+
+type StartLine = readonly [label: string, text: string];
+
+/** The lines of a start, each behind its label. */
+export function startLines(lines: readonly StartLine[]): string {
+  return lines.map(([label, text]) => `${label.padEnd(9)}${text}\n`).join("");
+}
+
+function agentLine(base: string, { id, isDefault }: ServerAgent): StartLine {
+  return ["Agent", `${base}/agents/${id}${isDefault ? `, also at ${base}` : ""}`];
+}
+
+/** What became of the tasks that an earlier process left unfinished, if there are some. */
+function recoveredLines({ recovered, folder = "" }: AgentServer): readonly StartLine[] {
   const { others, ...own } = recovered;
-  const earlier = Object.entries(own).filter(([, count]) => count > 0);
-  const told = earlier.map(([fate, count]) => `${count} ${fate}`).join(", ");
-  const left = told === "" ? "" : `  Earlier  unfinished tasks: ${told}\n`;
-  const foreign = others.map(
-    ({ agent, agentId, tasks }) =>
-      `  Others   ${tasks} unfinished of the agent ${oneLine(agent, 60)}, left alone. To end them, stop this server and run:
-           npx convoke tasks end --data ${path} --agent ${agentId}\n`,
-  );
-  const [tried = base] = isSeveral
-    ? Array.from(server.agents, ({ id }) => `${base}/agents/${id}`)
-    : [];
-  return `${readyLine(server)}
-
-${isSeveral ? agentLines(server, base) : `  Card     ${base}/.well-known/agent-card.json\n`}${console}${tasks}${left}${foreign.join("")}
-Try in another terminal:
-
-${tries.map((line) => `  ${token}${program} ${line.replace("URL", tried)}`).join("\n")}
-
-Press Ctrl+C to stop.
-`;
-}
-
-function readyLine({ agents }: AgentServer): string {
-  const names = Array.from(agents, ({ name }) => name);
-  return names.length === 1 ? `${names[0]} is ready.` : `${names.length} agents are ready.`;
-}
-
-/** One line for each agent, and where they are listed. */
-function agentLines({ agents }: AgentServer, base: string): string {
-  const lines = Array.from(agents, ({ id, isDefault }) => {
-    const also = isDefault ? `, also at ${base}` : "";
-    return `  Agent    ${base}/agents/${id}${also}\n`;
-  });
-  return `${lines.join("")}  List     ${base}/.well-known/agents.json\n`;
+  const fates = Object.entries(own).filter(([, count]) => count > 0);
+  const told = fates.map(([fate, count]) => `${count} ${fate}`).join(", ");
+  return [
+    ...(told === "" ? [] : [["Earlier", `unfinished tasks: ${told}`] as const]),
+    ...others.map(({ agent, agentId, tasks }): StartLine => {
+      const line = `npx convoke tasks end --data ${fromHere(folder)} --agent ${agentId}`;
+      const words = `${tasks} unfinished of the agent ${oneLine(agent, 60)}, left alone. To end them, stop this server and run: ${line}`;
+      return ["Others", words];
+    }),
+  ];
 }
