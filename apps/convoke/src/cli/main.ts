@@ -27,6 +27,12 @@ export async function main(
       io.stdout(`${packageVersion()}\n`);
       return EXIT.done.code;
     }
+    // Not in the table: shells ask it, and people do not.
+    if (first === "__complete") {
+      const { completionLines } = await import("./completion.ts");
+      io.stdout(await completionLines(rest, commands));
+      return EXIT.done.code;
+    }
     const asksForHelp = first === undefined || isHelp(first) || first === "help";
     const words = asksForHelp ? rest : argv;
     if (words.length === 0) {
@@ -43,7 +49,7 @@ export async function main(
       io.stdout(asStarted(commandHelp(command), io.started));
       return EXIT.done.code;
     }
-    context = { ...parseCommand(command, args, io), commands };
+    context = parseCommand(command, args, io);
     return await command.run(context);
   } catch (error) {
     if (error instanceof RemovedOption) {
@@ -191,11 +197,7 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
 }
 
 /** Parses the arguments of a command. Unknown options are usage errors. */
-function parseCommand(
-  command: Command,
-  args: readonly string[],
-  io: CommandIo,
-): Omit<CommandContext, "commands"> {
+function parseCommand(command: Command, args: readonly string[], io: CommandIo): CommandContext {
   const { values, positionals } = parse(command, args);
   return {
     io,

@@ -46,8 +46,6 @@ export interface CommandContext {
   readonly texts: (option: string) => readonly string[];
   /** Whether a boolean option was given. */
   readonly flag: (option: string) => boolean;
-  /** All commands, for one that describes the others. */
-  readonly commands: CommandTable;
 }
 
 /** A command of `convoke`. */
