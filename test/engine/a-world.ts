@@ -61,6 +61,11 @@ export class World {
       .toContain(kind);
   }
 
+  /** Resolves when the log contains the text. */
+  async hasText(taskId: string, text: string): Promise<void> {
+    await expect.poll(async () => JSON.stringify(await this.events(taskId)), POLL).toContain(text);
+  }
+
   /** Resolves to the task when it has ended or waits for its caller. */
   async settled(taskId: string): Promise<Task> {
     const stored = async () => (await this.backend.tasks.get(taskId))?.state;

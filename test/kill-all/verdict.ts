@@ -32,11 +32,7 @@ export function problemsOf(
 
 /** The same without what the client has read and what the agent has done. */
 export function problemsOfStored(client: Client, stored: StoredTask): readonly string[] {
-  return [
-    ...problemsOfLog(stored),
-    ...problemsOfEnd(client, stored),
-    ...problemsOfChunks(client, stored),
-  ];
+  return [...problemsOfLog(stored), ...problemsOfEnd(client, stored), ...problemsOfChunks(stored)];
 }
 
 /** What is wrong with the log of a task that should have ended. */
@@ -72,14 +68,11 @@ function problemsOfEnd(
   return problems;
 }
 
-/**
- * Output that is repeated after a crash is not written again, unless the task restarted from the
- * top.
- */
-function problemsOfChunks({ job }: Client, { log }: StoredTask): readonly string[] {
+/** Output that is repeated after a crash is not written again, also if the task restarted from the top. */
+function problemsOfChunks({ log }: StoredTask): readonly string[] {
   const chunks = chunksIn(log.map(({ event }) => event));
   const repeated = chunks.length - new Set(chunks).size;
-  return job.kind === "plain" || repeated === 0 ? [] : [`${repeated} chunks were written twice`];
+  return repeated === 0 ? [] : [`${repeated} chunks were written twice`];
 }
 
 /** The events of all connections, concatenated, equal the log. */

@@ -35,8 +35,8 @@ export const demoAgent = defineAgent({
   description:
     "Shows what an A2A agent can do, without a model: streams, asks, fails, makes files.",
   replies: true,
-  // Nothing that it does needs to happen only once, so after a crash each task begins again, and what
-  // it has already said is not repeated.
+  // Nothing that it does needs to happen only once, so after a crash a task begins again. What it says
+  // the second time is the same, so clients receive nothing twice.
   restart: true,
   skills: Object.entries(COMMANDS).map(([command, description]) => {
     const id = command.split(" ")[0] ?? command;
@@ -182,15 +182,26 @@ function isAgent(value: unknown): value is Agent {
 /** The delay between the chunks of `slow`. */
 const PACE_MS = 20;
 
-async function* slow({ signal }: FunctionTurn, argument = "10"): AsyncGenerator<Yielded, Yielded> {
+/** One second of `slow`. */
+const CHUNKS_PER_STEP = 50;
+
+async function* slow(
+  { signal, step }: FunctionTurn,
+  argument = "10",
+): AsyncGenerator<Yielded, Yielded> {
   const count = Number(argument);
   if (!Number.isInteger(count) || count < 1 || count > 100_000) {
     return reject(`"slow" takes a number from 1 to 100000, not ${argument}.`);
   }
   yield status(`${count} chunks are coming.`);
+  let due = Date.now();
   for (let chunk = 1; chunk < count; chunk++) {
     yield `${chunk} `;
-    await sleep(PACE_MS, signal);
+    // Chunks that were due before a crash do not wait again, so that a long answer ends however often
+    // the process is killed.
+    if (chunk % CHUNKS_PER_STEP === 0) due = await step("pace", () => Date.now());
+    due += PACE_MS;
+    await sleep(Math.min(PACE_MS, due - Date.now()), signal);
   }
   return String(count);
 }

@@ -129,6 +129,7 @@ export class TurnLog {
       this.isUntouched = false;
       const { artifact, lastChunk } = event as ArtifactUpdateEvent;
       if (lastChunk === true) this.closed.add(artifact.artifactId);
+      else this.closed.delete(artifact.artifactId);
       this.sleep = undefined;
     }
   }

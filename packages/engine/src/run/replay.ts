@@ -20,8 +20,9 @@ interface Progress {
 }
 
 /**
- * Compares the output of a resumed turn with the log. Output that the log already
- * has is not written again. If it differs, the artifact is replaced with what this
+ * Compares the output of another attempt with the log. Output that the log already
+ * has is not written again, so that all connections of a client together receive it
+ * once. If it differs, the artifact begins again (`append: false`) with what this
  * attempt produced, so that the task shows the output of the last attempt.
  */
 export class Replay {

@@ -1,4 +1,10 @@
-import { type AgentEvent, ENGINE_EVENTS, type TraceContext, isTerminal } from "@convoke/protocol";
+import {
+  type AgentEvent,
+  ENGINE_EVENTS,
+  type TraceContext,
+  isInterrupted,
+  isTerminal,
+} from "@convoke/protocol";
 import { conversationBefore } from "../log/conversation.ts";
 import type { Engine } from "./engine.ts";
 import type { LiveTask } from "./live-task.ts";
@@ -21,7 +27,8 @@ export function loggedCrashes({ crashes: count, lost }: TurnLog): Crashes {
 /**
  * Starts another attempt of the last turn of a task. If the turn has a journal,
  * it resumes from it, so that finished steps do not run again; otherwise it
- * starts over, for agents that allow it (`restart`).
+ * starts over, for agents that allow it (`restart`). Either way, output that the
+ * log has already is not written again.
  */
 export async function resumeTask(
   engine: Engine,
@@ -81,11 +88,14 @@ export async function startAttempt(
     trace: log.trace,
     link,
     announced: writer.listed,
-    ...(hasJournal && { replay: new Replay(log, live.task) }),
+    replay: new Replay(log, live.task),
   });
 }
 
-/** Clients see when a turn starts over, because its new output replaces the earlier output. */
+/**
+ * The note of a new attempt. Clients are not told: what they have of the answer stays valid, unless the
+ * attempt writes something else, and then its artifact begins again (`append: false`).
+ */
 function openingEvents(
   engine: Engine,
   live: LiveTask,
@@ -101,5 +111,7 @@ function openingEvents(
     ...(crashes.lost.length > 0 && { lost: crashes.lost }),
     timestamp,
   };
-  return hasJournal ? [note] : [note, engine.status(live, "working", { metadata: { attempt } })];
+  // A turn that starts over asks its question again, so until then nobody can answer it.
+  const isAsked = !hasJournal && isInterrupted(live.writer.nextState);
+  return isAsked ? [note, engine.status(live, "working")] : [note];
 }

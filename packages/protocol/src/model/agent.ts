@@ -341,7 +341,10 @@ export interface AgentInfo {
   readonly keepStreamOnInterrupt: boolean;
   /** The agent accepts messages while it works; they arrive through `Turn.inbox`. */
   readonly takesMessages: boolean;
-  /** Start an interrupted run over after a crash instead of failing the task as interrupted. */
+  /**
+   * Start an interrupted run over after a crash instead of failing the task as interrupted. Output that
+   * is the same again is not written again.
+   */
   readonly restart: boolean;
   /** `false`: a run has no effects except in its events, so it may begin before its task is stored. It may have some if absent. */
   readonly sideEffects?: false;

@@ -46,7 +46,8 @@ export interface AgentFacts {
   readonly takesMessages?: boolean;
   /**
    * A run that a crash interrupted restarts from the top, instead of failing as
-   * interrupted. A function that uses `step`, `ask` or `sleep` does not need this: it
+   * interrupted. Output that is the same again is not sent again; an artifact that
+   * differs begins again (`append: false`). A function that uses `step`, `ask` or `sleep` does not need this: it
    * resumes from its journal. A turn that has written nothing yet always begins again. Default false.
    */
   readonly restart?: boolean;
