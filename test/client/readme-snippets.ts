@@ -24,6 +24,16 @@ export async function stream(url: string): Promise<string> {
   return text;
 }
 
+export async function keep(url: string): Promise<string> {
+  const agent = await connect(url);
+  const texts = new Map<string | undefined, string>();
+  for await (const { artifactId, text, replaces } of agent.stream("count 5").pieces) {
+    // `replaces`: drop what you had of this artifact.
+    texts.set(artifactId, (replaces ? "" : (texts.get(artifactId) ?? "")) + text);
+  }
+  return [...texts.values()].join("\n");
+}
+
 export async function goOn(
   url: string,
   { taskId, lastEventId }: { readonly taskId: string; readonly lastEventId?: string },

@@ -36,6 +36,7 @@ describe("the code in the README of the client", () => {
   test("sends and streams", async () => {
     expect(await snippets.send(server.url)).toBe("1 2 3");
     expect(await snippets.stream(server.url)).toBe("1 2 3 4 5");
+    expect(await snippets.keep(server.url)).toBe("1 2 3 4 5");
   });
 
   test("continues a task", async () => {

@@ -140,6 +140,7 @@ export {
   type Interceptor,
   type RemoteAgent,
   type Run,
+  type TextPiece,
   connect,
 } from "@convoke/client";
 export {

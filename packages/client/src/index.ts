@@ -18,7 +18,7 @@ export type { BindingName } from "./cards/choose-interface.ts";
 export type { AgentNotice, LegacyForm } from "./connection/interface-calls.ts";
 export type { Answer, Question } from "./run/answer.ts";
 export type { FollowOptions, ReconnectOptions, RunNotice } from "./run/follow-options.ts";
-export type { Run } from "./run/run.ts";
+export { BEGINS_AGAIN, type Run, type TextPiece } from "./run/run.ts";
 export type {
   AnswerQuestion,
   Conversation,

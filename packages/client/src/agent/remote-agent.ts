@@ -236,7 +236,7 @@ export class RemoteAgent implements Agent {
     const settings = followSettings(options);
     const connection = this.#connection;
     const source = new ResumingSource(connection, request, settings);
-    return new Run({ connection, source, signal: options.signal, onNotice: settings.onNotice });
+    return new Run({ connection, source, signal: options.signal });
   }
 }
 

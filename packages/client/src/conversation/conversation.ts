@@ -106,10 +106,9 @@ export class Conversation {
   }
 
   #run(start: ExchangeOptions["start"], options: ExchangeCallOptions): Run {
-    const { onNotice } = this.#settings(options);
     const signal = options.signal ?? this.#options.signal;
     const source = new AnsweringSource(this.#exchange(start, options), this.#options);
-    return new Run({ connection: this.#connection, source, signal, onNotice });
+    return new Run({ connection: this.#connection, source, signal });
   }
 
   #settings(options: FollowOptions): FollowSettings {

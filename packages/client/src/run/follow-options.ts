@@ -89,11 +89,6 @@ export type RunNotice =
   /** The agent does not stream; its task is polled. */
   | { readonly kind: "polling"; readonly message: string }
   /** The agent sent something unreadable. The run resumes from the event before it. */
-  | { readonly kind: "unreadable"; readonly message: string; readonly error: unknown }
-  /**
-   * The agent replaced its text: discard what `run.text` yielded from character `from` on; what it
-   * yields next takes its place.
-   */
-  | { readonly kind: "rewritten"; readonly message: string; readonly from: number };
+  | { readonly kind: "unreadable"; readonly message: string; readonly error: unknown };
 
 export type OnNotice = (notice: RunNotice) => void;

@@ -206,17 +206,14 @@ describe("an agent without cursors", () => {
       (call) => snapshot(call, "COMPLETED", { artifacts: [anArtifact("Hello")] }),
     ]);
     const remote = await connect(agent.url);
-    const text = { told: "" };
-    const run = remote.stream("Ann", {
-      onNotice: (notice) => {
-        if (notice.kind === "rewritten") text.told = text.told.slice(0, notice.from);
-      },
-    });
+    const run = remote.stream("Ann");
 
-    for await (const delta of run.text) text.told += delta;
+    const pieces = await collect(run.pieces);
     const answer = await run.result;
 
-    expect(text.told).toBe("Hello");
+    expect(pieces.reduce((all, { text, replaces }) => (replaces ? text : all + text), "")).toBe(
+      "Hello",
+    );
     expect(answer.text).toBe("Hello");
     expect(methods().slice(2)).toEqual(["GetTask", "GetTask"]);
   });
@@ -257,6 +254,23 @@ describe("an agent without cursors", () => {
 
     expect((await remote.stream("Ann").result).question?.kind).toBe("input-required");
   });
+});
+
+test("an artifact that begins after the event at which a reader resumes replaces what it may have", async () => {
+  const { agent } = await agentThat([
+    (call) => {
+      const events = [aChunk("Bye", "a1", false), aChunk("!"), aStatus("COMPLETED")];
+      return frames(call, events, { after: 3 });
+    },
+  ]);
+  const remote = await connect(agent.url);
+
+  const pieces = await collect(remote.subscribe("t1", { lastEventId: "3" }).pieces);
+
+  expect(pieces).toEqual([
+    { artifactId: "a1", text: "Bye", replaces: true },
+    { artifactId: "a1", text: "!", replaces: false },
+  ]);
 });
 
 test("a task that the agent has lost is one clear error", async () => {

@@ -271,7 +271,7 @@ test("an agent without artifacts is quoted at the end", async () => {
   expect(await collect(remote.stream("Ann").text)).toEqual(["all done"]);
 });
 
-test("replaced text is delivered from where it differs", async () => {
+test("an artifact that begins again says so to a program, and is on a new line for a person", async () => {
   const agent = await agentThat([
     aTask("SUBMITTED"),
     aChunk("Hello, Bob"),
@@ -280,38 +280,53 @@ test("replaced text is delivered from where it differs", async () => {
     aStatus("COMPLETED"),
   ]);
   const remote = await connect(agent.url);
-  const { notices, onNotice } = aListener();
-  let text = "";
+  const run = remote.stream("Ann");
 
-  const run = remote.stream("Ann", {
-    onNotice: (notice) => {
-      onNotice(notice);
-      if (notice.kind === "rewritten") text = text.slice(0, notice.from);
-    },
-  });
-  for await (const delta of run.text) text += delta;
+  const pieces = await collect(run.pieces);
 
-  expect(notices).toMatchObject([{ kind: "rewritten", from: 7 }]);
-  expect(text).toBe("Hello, Ann!");
-  expect(text).toBe((await run.result).text);
+  expect(pieces).toEqual([
+    { artifactId: "a1", text: "Hello, Bob", replaces: false },
+    { artifactId: "a1", text: "Hello, Ann", replaces: true },
+    { artifactId: "a1", text: "!", replaces: false },
+  ]);
+  expect((await run.result).text).toBe("Hello, Ann!");
+  const text = await collect(remote.stream("Ann").text);
+  expect(text).toEqual(["Hello, Bob", "\nHello, Ann", "!"]);
 });
 
-test("text that an earlier artifact gets later is delivered from where it differs", async () => {
+test("an artifact that is sent as a whole again adds what is new", async () => {
   const agent = await agentThat([
     aTask("SUBMITTED"),
-    aChunk("one", "a1"),
-    aChunk("two", "a2"),
-    aChunk(" more", "a1"),
+    aChunk("Hello"),
+    aChunk("Hello, Ann", "a1", false),
+    aChunk("Hello, Ann", "a1", false),
     aStatus("COMPLETED"),
   ]);
   const remote = await connect(agent.url);
-  const { notices, onNotice } = aListener();
 
-  const run = remote.stream("Ann", { onNotice });
+  const pieces = await collect(remote.stream("Ann").pieces);
 
-  expect(await collect(run.text)).toEqual(["one", "\ntwo", " more\ntwo"]);
-  expect(notices).toMatchObject([{ kind: "rewritten", from: 3 }]);
-  expect((await run.result).text).toBe("one more\ntwo");
+  expect(pieces.map(({ text }) => text)).toEqual(["Hello", ", Ann"]);
+  expect(pieces.some(({ replaces }) => replaces)).toBe(false);
+});
+
+test("text arrives in the order in which it is written, and nothing is taken back for another artifact", async () => {
+  const file = "x".repeat(100_000);
+  const words = Array.from({ length: 1000 }, (_, index) => `w${index} `);
+  const agent = await agentThat([
+    aTask("SUBMITTED"),
+    aChunk("Words: ", "a1"),
+    aChunk(file, "a2"),
+    ...words.map((word) => aChunk(word, "a1")),
+    aStatus("COMPLETED"),
+  ]);
+  const remote = await connect(agent.url);
+  const run = remote.stream("Ann");
+
+  const [deltas, answer] = await Promise.all([collect(run.text), run.result]);
+
+  expect(deltas.join("")).toBe(`Words: \n${file}\n${words.join("")}`);
+  expect(answer.text).toBe(`Words: ${words.join("")}\n${file}`);
 });
 
 test("events, text and result are views of one request", async () => {

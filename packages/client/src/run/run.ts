@@ -1,5 +1,4 @@
 import {
-  type ArtifactUpdateEvent,
   type Connection,
   type Message,
   type PublicEvent,
@@ -8,22 +7,32 @@ import {
   textOfParts,
 } from "@convoke/protocol";
 import { type Answer, answerIn } from "./answer.ts";
-import type { StreamedEvent, TaskEventSource, TaskSnapshot } from "./task-events.ts";
+import type { StreamedEvent, TaskEventSource } from "./task-events.ts";
 import { isNotCancelable } from "./failures.ts";
-import type { OnNotice } from "./follow-options.ts";
 import { View } from "./view.ts";
 
 export interface RunOptions {
   readonly connection: Connection;
   readonly source: TaskEventSource;
   readonly signal?: AbortSignal | undefined;
-  readonly onNotice: OnNotice;
 }
+
+/** Text of an answer. The pieces of an artifact make up its text. */
+export interface TextPiece {
+  /** The artifact that the text belongs to; `undefined` if the agent answers with a message or a status. */
+  readonly artifactId: string | undefined;
+  readonly text: string;
+  /** Whether the artifact begins again: drop what you had of it. */
+  readonly replaces: boolean;
+}
+
+/** How a reader says to a person that an artifact begins again. Every reader of Convoke uses these words. */
+export const BEGINS_AGAIN = "The agent starts this part of its answer again.";
 
 /**
  * An answer while it is being made, in three views of one connection: the events
- * (`for await (const event of run)`), the text (`run.text`) and the result (`run.result`). Nothing is
- * requested before one of them is used.
+ * (`for await (const event of run)`), the text (`run.text` or `run.pieces`) and the result
+ * (`run.result`). Nothing is requested before one of them is used.
  *
  * Only the resulting task is kept, not its events. The slowest view that is being read sets the pace,
  * so do not wait for `result` inside a loop over the events. A view that is read later starts with
@@ -33,13 +42,12 @@ export interface RunOptions {
 export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   readonly #connection: Connection;
   readonly #source: TaskEventSource;
-  readonly #onNotice: OnNotice;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
   readonly #events: View<StreamedEvent, PublicEvent>;
-  readonly #deltas: View<string, string>;
+  readonly #pieces: View<TextPiece, TextPiece>;
   #reading: AsyncGenerator<StreamedEvent, void, undefined> | undefined;
-  #textDeltas: TextDeltas | undefined;
+  #pieceReader: PieceReader | undefined;
   #result: Promise<Answer> | undefined;
   #ended = Promise.withResolvers<void>();
   #end: { readonly error?: unknown } | undefined;
@@ -47,10 +55,9 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   #isCut = false;
   #lastReadId: string | undefined;
 
-  constructor({ connection, source, signal, onNotice }: RunOptions) {
+  constructor({ connection, source, signal }: RunOptions) {
     this.#connection = connection;
     this.#source = source;
-    this.#onNotice = onNotice;
     this.#signal = signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal;
     this.#lastReadId = source.lastEventId;
     // Mark the rejection as handled: a result that is never read must not crash the process.
@@ -64,7 +71,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
       },
       onBegin: () => this.#beginEvents(),
     });
-    this.#deltas = new View({ ...hooks, take: (text) => text, onBegin: () => this.#beginText() });
+    this.#pieces = new View({ ...hooks, take: (piece) => piece, onBegin: () => this.#beginText() });
   }
 
   /** The id of the task; `undefined` until the agent sends it, or if it replies without a task. */
@@ -87,11 +94,26 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 
   /**
-   * The text in chunks; can be read once. Joined, they are `(await run.result).text`, unless the
-   * agent replaces its text: a notice of kind "rewritten" says from which character on.
+   * The text as it arrives, for a person to read; can be read once. It never takes anything back: an
+   * artifact that begins again, and text of another artifact, is on a new line. A program that keeps
+   * the text reads `pieces`, or takes `(await run.result).text`.
    */
   get text(): AsyncIterable<string> {
-    return this.#deltas;
+    return readableText(this.#pieces);
+  }
+
+  /**
+   * The text as it arrives, with the artifact that it belongs to. Read either this or `text`, once.
+   *
+   * @example
+   * const texts = new Map<string | undefined, string>();
+   * for await (const { artifactId, text, replaces } of run.pieces) {
+   *   const before = replaces ? "" : (texts.get(artifactId) ?? "");
+   *   texts.set(artifactId, before + text);
+   * }
+   */
+  get pieces(): AsyncIterable<TextPiece> {
+    return this.#pieces;
   }
 
   /** The complete answer, once the task has ended or waits for its caller. Reading it drives the run. */
@@ -147,7 +169,7 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 
   #beginText(): void {
-    this.#textDeltas = new TextDeltas();
+    this.#pieceReader = new PieceReader();
     const { answer } = this.#source.snapshot;
     if (answer !== undefined) this.#tell(answer);
     if (this.#end !== undefined) this.#endText(this.#end);
@@ -185,8 +207,8 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 
   get #mayPull(): boolean {
-    if (this.#end !== undefined || this.#events.isFull || this.#deltas.isFull) return false;
-    return this.#result !== undefined || this.#events.isWaiting || this.#deltas.isWaiting;
+    if (this.#end !== undefined || this.#events.isFull || this.#pieces.isFull) return false;
+    return this.#result !== undefined || this.#events.isWaiting || this.#pieces.isWaiting;
   }
 
   async #pull(): Promise<void> {
@@ -206,24 +228,18 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 
   #tell(event: PublicEvent): void {
-    this.#give(this.#textDeltas?.after(event, this.#source.snapshot));
+    this.#give(this.#pieceReader?.after(event, this.#source.snapshot.isPartial));
   }
 
-  #give(delta: TextDelta | undefined): void {
-    if (delta === undefined) return;
-    const { text, from } = delta;
-    if (from !== undefined) {
-      const message = `the agent replaced its text from character ${from} on`;
-      this.#onNotice({ kind: "rewritten", message, from });
-    }
-    if (text !== "") this.#deltas.put(text);
+  #give(pieces: readonly TextPiece[] = []): void {
+    for (const piece of pieces) this.#pieces.put(piece);
   }
 
   #finish(end: { readonly error?: unknown }): void {
     if (this.#end !== undefined) return;
     this.#end = end;
     if (this.#events.isAttached) this.#events.end(end);
-    if (this.#deltas.isAttached) this.#endText(end);
+    if (this.#pieces.isAttached) this.#endText(end);
     if ("error" in end) this.#ended.reject(end.error);
     else this.#ended.resolve();
   }
@@ -231,13 +247,13 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   #endText(end: { readonly error?: unknown }): void {
     const { answer, isPartial } = this.#source.snapshot;
     const isComplete = answer !== undefined && !isPartial && !this.#isCut && !("error" in end);
-    if (isComplete) this.#give(this.#textDeltas?.atEnd(answer));
-    this.#deltas.end(end);
+    if (isComplete) this.#give(this.#pieceReader?.atEnd(answer));
+    this.#pieces.end(end);
   }
 
   /** A view was left. The run continues while another is being read or the result is awaited. */
   #leave(): void {
-    const isRead = this.#events.isAttached || this.#deltas.isAttached;
+    const isRead = this.#events.isAttached || this.#pieces.isAttached;
     if (isRead || this.#result !== undefined) this.#drive();
     else void this[Symbol.asyncDispose]();
   }
@@ -254,84 +270,74 @@ export class Run implements AsyncIterable<PublicEvent>, AsyncDisposable {
   }
 }
 
-/** Text to append. With `from`, everything from that character on is replaced first. */
-interface TextDelta {
-  readonly text: string;
-  readonly from?: number;
-}
-
 /**
- * The text of an answer as it grows, in the order of `textOf`: joined, the deltas are the text of the
- * result. Status messages are not part of it, except at the end for an agent without artifacts.
+ * The text of an answer as it arrives, artifact by artifact. Status messages are not part of it, except
+ * at the end for an agent without artifacts.
  */
-class TextDeltas {
-  #text = "";
-  /** The artifact at the end of the text, to which chunks can be appended. */
-  #open: string | undefined;
-  readonly #known = new Set<string>();
+class PieceReader {
+  /** The text so far of each artifact, and of an answer without artifacts. */
+  readonly #texts = new Map<string | undefined, string>();
 
-  /** The delta after an event; the answer is the result of all events so far. */
-  after(event: PublicEvent, snapshot: Pick<TaskSnapshot, "answer">): TextDelta | undefined {
-    if (event.kind === "status-update") return undefined;
-    if (event.kind === "artifact-update") {
-      const more = this.#appendable(event);
-      if (more !== undefined) return this.#append(this.#text + more, more);
+  /**
+   * The text that an event adds.
+   *
+   * @param isPartial whether earlier events are missing, so that an artifact may be known to the reader
+   */
+  after(event: PublicEvent, isPartial: boolean): readonly TextPiece[] {
+    switch (event.kind) {
+      case "status-update":
+        return [];
+      case "message":
+        return this.#whole(undefined, textOf(event));
+      case "task":
+        return this.#artifactsOf(event);
+      default: {
+        const { artifactId, parts } = event.artifact;
+        const text = textOfParts(parts);
+        return event.append === true
+          ? this.#more(artifactId, text)
+          : this.#whole(artifactId, text, isPartial);
+      }
     }
-    const { answer } = snapshot;
-    if (answer === undefined) return undefined;
-    return this.#replaceWith(
-      answer.kind === "message" ? textOf(answer) : artifactText(answer),
-      answer,
-    );
   }
 
-  /** What is still missing, after the last event. */
-  atEnd(answer: Task | Message): TextDelta | undefined {
-    return this.#replaceWith(textOf(answer), answer);
+  /** The text of an answer that has none in its artifacts. */
+  atEnd(answer: Task | Message): readonly TextPiece[] {
+    const hasText = [...this.#texts.values()].some((text) => text !== "");
+    return hasText ? [] : this.#whole(undefined, textOf(answer));
   }
 
-  /** What a chunk appends; `undefined` if the whole text has to be compared. */
-  #appendable({ artifact, append }: ArtifactUpdateEvent): string | undefined {
-    const { artifactId, parts } = artifact;
-    const text = textOfParts(parts);
-    if (artifactId === this.#open && append === true) return text;
-    if (this.#known.has(artifactId)) return undefined;
-    this.#known.add(artifactId);
-    if (text === "") return "";
-    this.#open = artifactId;
-    return this.#text === "" ? text : `\n${text}`;
+  #artifactsOf({ artifacts = [] }: Task): readonly TextPiece[] {
+    const kept = new Set(artifacts.map(({ artifactId }) => artifactId));
+    const lost = [...this.#texts.keys()].filter((id) => id !== undefined && !kept.has(id));
+    return [
+      ...lost.flatMap((id) => this.#whole(id, "")),
+      ...artifacts.flatMap(({ artifactId, parts }) => this.#whole(artifactId, textOfParts(parts))),
+    ];
   }
 
-  #replaceWith(whole: string, answer: Task | Message): TextDelta | undefined {
-    if (answer.kind === "task") this.#rememberArtifacts(answer);
-    if (whole.startsWith(this.#text)) return this.#append(whole, whole.slice(this.#text.length));
-    const from = commonLength(this.#text, whole);
-    this.#text = whole;
-    return { text: whole.slice(from), from };
+  #more(artifactId: string, text: string): readonly TextPiece[] {
+    this.#texts.set(artifactId, `${this.#texts.get(artifactId) ?? ""}${text}`);
+    return text === "" ? [] : [{ artifactId, text, replaces: false }];
   }
 
-  #rememberArtifacts({ artifacts = [] }: Task): void {
-    this.#known.clear();
-    for (const { artifactId } of artifacts) this.#known.add(artifactId);
-    this.#open = artifacts.findLast(({ parts }) => textOfParts(parts) !== "")?.artifactId;
-  }
-
-  #append(whole: string, text: string): TextDelta | undefined {
-    this.#text = whole;
-    return text === "" ? undefined : { text };
+  /** The whole text of an artifact: more of what is known, or another text in its place. */
+  #whole(artifactId: string | undefined, text: string, mayBeKnown = false): readonly TextPiece[] {
+    const known = this.#texts.get(artifactId);
+    this.#texts.set(artifactId, text);
+    const replaces = known === undefined ? mayBeKnown : !text.startsWith(known);
+    const more = replaces ? text : text.slice(known?.length ?? 0);
+    return more === "" && !replaces ? [] : [{ artifactId, text: more, replaces }];
   }
 }
 
-/** Before the end only artifacts count: status messages may be about the work in progress. */
-function artifactText({ artifacts = [] }: Task): string {
-  return artifacts
-    .map(({ parts }) => textOfParts(parts))
-    .filter((text) => text !== "")
-    .join("\n");
-}
-
-function commonLength(one: string, other: string): number {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length++;
-  return length;
+/** The pieces as one text that is only appended to: another artifact, or one that begins again, is on a new line. */
+async function* readableText(pieces: AsyncIterable<TextPiece>): AsyncGenerator<string, void> {
+  let before: TextPiece | undefined;
+  for await (const piece of pieces) {
+    if (piece.text === "") continue;
+    const continues = before?.artifactId === piece.artifactId && !piece.replaces;
+    yield before === undefined || continues ? piece.text : `\n${piece.text}`;
+    before = piece;
+  }
 }
