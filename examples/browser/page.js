@@ -1,4 +1,4 @@
-import { connect } from "@convoke/client";
+import { BEGINS_AGAIN, connect } from "@convoke/client";
 
 const [ask, agentUrl, text, send, stop, state, answer, name, description] = [
   "ask",
@@ -28,27 +28,38 @@ async function talk() {
     description.textContent = agent.card.description;
     // The client resumes a lost connection by itself. Show that, and give up after a few seconds: a person is watching.
     const options = { reconnect: { forMs: 5000 }, onNotice: ({ kind }) => show(kind) };
-    for await (const event of agent.stream(text.value, options)) follow(agent, event);
+    const artifacts = new Map();
+    for await (const event of agent.stream(text.value, options)) follow(agent, event, artifacts);
   } catch (error) {
     refuse(error);
   }
 }
 
 /** Shows one event of the task: text as it arrives, and the state of the task. */
-function follow(agent, event) {
+function follow(agent, event, artifacts) {
   switch (event.kind) {
     case "task":
       stop.onclick = () => void agent.cancel(event.id).catch(refuse);
       return show("working", true);
     case "artifact-update":
-      for (const part of event.artifact.parts) answer.append(part.text ?? "");
-      return;
+      return write(event, artifacts);
     case "status-update":
       return show(event.status.state, event.status.state === "working");
     case "message":
       answer.append(...event.parts.map((part) => part.text ?? ""));
       return show("answered");
   }
+}
+
+/** Each artifact has its place. One that is not appended to begins again: its text replaces the earlier one. */
+function write({ artifact, append }, artifacts) {
+  const { artifactId, parts } = artifact;
+  const known = artifacts.get(artifactId);
+  const place = known ?? document.createElement("span");
+  if (known === undefined) answer.append(place);
+  else if (append !== true) place.textContent = `${BEGINS_AGAIN}\n`;
+  artifacts.set(artifactId, place);
+  for (const part of parts) place.append(part.text ?? "");
 }
 
 function show(word, canStop = false) {

@@ -1,3 +1,4 @@
+import { BEGINS_AGAIN } from "@convoke/client";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { type A2APart, EXTENSIONS, type PublicEvent, type TaskState } from "@convoke/protocol";
 import fc from "fast-check";
@@ -114,6 +115,26 @@ test("a text in any chunks, with snapshots in between, is shown exactly once", (
       expect(shown.map(textOf).join("")).toBe(text);
     }),
   );
+});
+
+test("an artifact that begins again is another message, which says so", () => {
+  const updates = newUpdates();
+  const [first, again, more] = [
+    ["one ", false],
+    ["two ", false],
+    ["three", true],
+  ].map(([text, append]): PublicEvent => ({
+    kind: "artifact-update",
+    taskId: "t",
+    contextId: "c",
+    artifact: { artifactId: "a", parts: [{ kind: "text", text: String(text) }] },
+    append: append === true,
+  }));
+
+  const shown = [first!, again!, more!].flatMap((event) => [...updates.next(event)]);
+
+  expect(shown.map(textOf)).toEqual(["one ", `\n\n${BEGINS_AGAIN}\n\ntwo `, "three"]);
+  expect(shown).toMatchObject([{ messageId: "a" }, { messageId: "a-2" }, { messageId: "a-2" }]);
 });
 
 function textOf(update: SessionUpdate): string {

@@ -1,5 +1,6 @@
 import type { SessionUpdate, ToolCall } from "@agentclientprotocol/sdk";
 import type { CoderUsage } from "@convoke/coder";
+import { BEGINS_AGAIN } from "@convoke/client";
 import {
   type A2AArtifact,
   type A2APart,
@@ -259,7 +260,7 @@ export class TaskUpdates {
     }
   }
 
-  /** A text or more of it. A text that was replaced is shown again, as another message. */
+  /** A text or more of it. One that begins again is shown as another message, which says so. */
   *#text({ id, text, isWhole, as }: TextUpdate): Updates {
     const before = this.#texts.get(id) ?? { text: "", version: 1 };
     const isSame = !isWhole || text.startsWith(before.text);
@@ -267,8 +268,9 @@ export class TaskUpdates {
     const rest = isWhole && isSame ? text.slice(before.text.length) : text;
     this.#texts.set(id, { text: isWhole ? text : before.text + text, version });
     if (rest === "") return;
+    const shown = isSame ? rest : `\n\n${BEGINS_AGAIN}\n\n${rest}`;
     const messageId = version === 1 ? id : `${id}-${version}`;
-    yield { sessionUpdate: as, content: { type: "text", text: rest }, messageId };
+    yield { sessionUpdate: as, content: { type: "text", text: shown }, messageId };
   }
 
   *#block(key: string, part: A2APart, as: TextUpdate["as"]): Updates {

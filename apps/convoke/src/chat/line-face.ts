@@ -132,7 +132,7 @@ class PrintedTurn implements TurnView {
   }
 
   end(answer: Answer | undefined): void {
-    if (answer === undefined) this.#printer.endLineOnScreen();
+    if (answer === undefined) this.#printer.pause();
     else this.#printer.finish(answer.task && toOutcome(answer.task));
   }
 }

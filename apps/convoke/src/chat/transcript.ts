@@ -1,3 +1,4 @@
+import { BEGINS_AGAIN } from "@convoke/client";
 import {
   type A2AArtifact,
   type Approval,
@@ -200,10 +201,7 @@ function replaceText(transcript: Transcript, taskId: string, artifact: A2AArtifa
   if (text.startsWith(known)) {
     return show(addText(transcript, artifactId, text.slice(known.length)), key, text);
   }
-  const noted = addBlock(transcript, {
-    kind: "note",
-    text: "The agent starts this part of its answer again.",
-  });
+  const noted = addBlock(transcript, { kind: "note", text: BEGINS_AGAIN });
   return show(addText(noted, artifactId, text), key, text);
 }
 

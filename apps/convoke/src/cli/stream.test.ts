@@ -1,3 +1,4 @@
+import { BEGINS_AGAIN } from "@convoke/client";
 import { expect, test } from "vitest";
 import {
   type Call,
@@ -31,7 +32,7 @@ const chunk = (text: string, more: object = { append: true }, artifactId = "a1")
 const agentThat = (frames: readonly object[], end?: "properly" | "never" | "broken") =>
   startFakeAgent({ pages: pagesV1(), answer: (call: Call) => events(call, frames, end) });
 
-test("text goes to stdout as it arrives, statuses to stderr", async () => {
+test("text goes to stdout, as it arrives on a terminal, and as a whole into a pipe; statuses go to stderr", async () => {
   const agent = await agentThat([
     task("SUBMITTED"),
     status("WORKING", "looking"),
@@ -39,18 +40,39 @@ test("text goes to stdout as it arrives, statuses to stderr", async () => {
     chunk("lo"),
     status("COMPLETED"),
   ]);
-  const pieces: string[] = [];
+  const line = ["stream", agent.url, "Ann"];
+  const typed: string[] = [];
+  const piped: string[] = [];
 
-  const finished = await runCli(["stream", agent.url, "Ann"], {
-    onStdout: (text) => pieces.push(text),
-  });
+  await runCli(line, { isTerminal: true, onStdout: (text) => typed.push(text) });
+  const finished = await runCli(line, { onStdout: (text) => piped.push(text) });
 
   expect(finished).toEqual({
     code: 0,
     stdout: "Hello\n",
     stderr: "task t1 submitted\nworking: looking\ntask t1 completed\n",
   });
-  expect(pieces).toEqual(["Hel", "lo", "\n"]);
+  expect(piped).toEqual(["Hello", "\n"]);
+  expect(typed).toEqual(["Hel", "lo", "\n"]);
+});
+
+test("into a pipe, an artifact is written as soon as it is complete", async () => {
+  const agent = await agentThat(
+    [
+      task("SUBMITTED"),
+      chunk("one ", {}),
+      chunk("first", {}, "a2"),
+      chunk(" file", { append: true, lastChunk: true }, "a2"),
+      chunk("two"),
+    ],
+    "broken",
+  );
+
+  const { code, stdout } = await runCli(["stream", agent.url, "Ann", "--no-reconnect"]);
+
+  // What came of the other one is written at the end, so that --resume can continue it.
+  expect(code).toBe(3);
+  expect(stdout).toBe("first file\none two");
 });
 
 test("artifacts are on separate lines, files and data in a summary", async () => {
@@ -69,18 +91,36 @@ test("artifacts are on separate lines, files and data in a summary", async () =>
   expect(stderr).toContain("artifact list: data [1]\n");
 });
 
-test("an artifact that starts over is marked as such", async () => {
+test("an artifact that begins again is marked as such on a terminal, and is once in a pipe", async () => {
   const agent = await agentThat([
     task("SUBMITTED"),
     chunk("wro", {}),
     chunk("right", {}),
     status("COMPLETED"),
   ]);
+  const line = ["stream", agent.url, "Ann"];
+
+  const typed = await runCli(line, { isTerminal: true });
+  const piped = await runCli(line);
+
+  expect(typed.stdout).toBe("wro\nright\n");
+  expect(typed.stderr).toContain(BEGINS_AGAIN);
+  expect(piped.stdout).toBe("right\n");
+  expect(piped.stderr).not.toContain(BEGINS_AGAIN);
+});
+
+test("an artifact that begins again after it was complete is marked as such in a pipe, too", async () => {
+  const agent = await agentThat([
+    task("SUBMITTED"),
+    chunk("wrong", { lastChunk: true }),
+    chunk("right", { lastChunk: true }),
+    status("COMPLETED"),
+  ]);
 
   const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
 
-  expect(stdout).toBe("wro\nright\n");
-  expect(stderr).toContain("starts this part of its answer again\n");
+  expect(stdout).toBe("wrong\nright\n");
+  expect(stderr).toContain(BEGINS_AGAIN);
 });
 
 test("an agent without artifacts answers with its last message", async () => {
@@ -164,6 +204,7 @@ test("Ctrl+C is exit code 130, with the command that resumes it", async () => {
   const controller = new AbortController();
 
   const { code, stderr } = await runCli(["stream", agent.url, "slow 20"], {
+    isTerminal: true,
     signal: controller.signal,
     onStdout: () => setImmediate(() => controller.abort()),
   });
@@ -320,10 +361,12 @@ test("an artifact that differs in the whole task is shown again", async () => {
         : events(call, [task("SUBMITTED"), chunk("Hel", {})], "broken"),
   });
 
-  const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"]);
+  const { stdout, stderr } = await runCli(["stream", agent.url, "Ann"], { isTerminal: true });
 
-  expect(stdout).toBe("Hel\nGood day\n");
-  expect(stderr).toContain("starts this part of its answer again\n");
+  expect(stdout).toContain("Hel");
+  expect(stdout).toContain("Good day\n");
+  expect(stderr).toContain(BEGINS_AGAIN);
+  expect((await runCli(["stream", agent.url, "Ann"])).stdout).toBe("Good day\n");
 });
 
 test("with --json stderr is JSON as well: the interruption, and the command that resumes it", async () => {

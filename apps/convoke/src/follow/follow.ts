@@ -51,7 +51,7 @@ export async function follow(followed: FollowedRun, context: CommandContext): Pr
       showQuestion(asked, printer, context);
     }
   } catch (error) {
-    printer?.endLineOnScreen();
+    printer?.pause();
     const code = explainError(error, context);
     if (progress.outcome !== undefined) suggestResume(progress.outcome.taskId, events, context);
     return code;
@@ -64,7 +64,7 @@ export async function follow(followed: FollowedRun, context: CommandContext): Pr
     const isTold = printer === undefined || outcome === asked;
     return isTold ? exitCodeFor(outcome.state) : reportOutcome(outcome, context);
   }
-  printer?.endLineOnScreen();
+  printer?.pause();
   const unfinished = taskId ?? progress.outcome?.taskId;
   if (unfinished === undefined) note(context, "The stream ended without a response.");
   else suggestResume(unfinished, events, context);
@@ -86,7 +86,7 @@ function showQuestion(
   context: CommandContext,
 ): void {
   if (outcome === undefined || printer === undefined) return;
-  printer.endLineOnScreen();
+  printer.pause();
   reportOutcome(outcome, context);
 }
 

@@ -10,6 +10,7 @@ import {
   isTerminal,
   textOfParts,
 } from "@convoke/protocol";
+import { BEGINS_AGAIN } from "@convoke/client";
 import { oneLine, printable, printableJson } from "@convoke/protocol/internal";
 import type { CommandIo } from "../terminal/command.ts";
 import { type Colours, coloursFor } from "../terminal/output.ts";
@@ -24,7 +25,11 @@ export interface StreamPrinterOptions {
   readonly isQuiet?: boolean;
 }
 
-/** Prints a stream: the text on stdout as it arrives, everything else on stderr. */
+/**
+ * Prints a stream: the text on stdout, everything else on stderr. On a terminal, and in a chat, text is
+ * printed as it arrives. In a file or a pipe nothing can be taken back, and any agent may begin an
+ * artifact again, so the text of an artifact is written when it is complete, or when the run ends.
+ */
 export class StreamPrinter {
   readonly #io: CommandIo;
   readonly #colours: Colours;
@@ -32,8 +37,12 @@ export class StreamPrinter {
   readonly #isQuiet: boolean;
   /** Whether the next task snapshot contains artifacts that were printed before. */
   #skipEarlier: boolean;
-  /** The printed text of each artifact. */
+  /** The text of each artifact. */
   readonly #shown = new Map<string, string>();
+  /** The text of artifacts that is not written yet, because they are not complete. */
+  readonly #held = new Map<string, string>();
+  /** Artifacts of which text was written. */
+  readonly #written = new Set<string>();
   #lastArtifactId = "";
   #wroteText = false;
   /** Whether the current line is unfinished, on stdout and on the screen. */
@@ -68,20 +77,27 @@ export class StreamPrinter {
 
   /** Prints a remark below the text printed so far. */
   note(line: string): void {
-    this.endLineOnScreen();
+    this.#endLineOnScreen();
     this.#io.stderr(`${this.#colours.dim(oneLine(line))}\n`);
   }
 
   /** The task is finished or interrupted. Without artifacts, the final status message is the answer. */
   finish(outcome: Outcome | undefined): void {
+    this.#writeHeld();
     if (outcome?.state === "completed" && !this.#wroteText) this.#text(outcome.said);
     // On a screen a remark may already have ended the line, but not in a pipe.
     const isOpen = this.#io.isTTY.stdout ? this.#openOnScreen : this.#openInOutput;
     if (isOpen) this.#write("\n");
   }
 
-  /** Ends the line on the screen only. Stdout stays as it is: another run may continue the text. */
-  endLineOnScreen(): void {
+  /** Prints what there is, before something else is printed. Another run may continue the text. */
+  pause(): void {
+    this.#writeHeld();
+    this.#endLineOnScreen();
+  }
+
+  /** Ends the line on the screen only; stdout stays as it is. */
+  #endLineOnScreen(): void {
     if (this.#openOnScreen && this.#io.isTTY.stdout && this.#io.isTTY.stderr) this.#io.stderr("\n");
     this.#openOnScreen = false;
   }
@@ -93,19 +109,12 @@ export class StreamPrinter {
     const isSeen = this.#skipEarlier && !isTerminal(state);
     this.#skipEarlier = false;
     for (const artifact of task.artifacts ?? []) {
-      if (isSeen) this.#shown.set(artifact.artifactId, textOfParts(artifact.parts));
-      else this.#catchUp(artifact);
+      const { artifactId } = artifact;
+      const isNew = !this.#shown.has(artifactId);
+      if (isSeen) this.#shown.set(artifactId, textOfParts(artifact.parts));
+      else this.#whole(artifact);
+      if (isNew && !isSeen) this.#summarize(artifact);
     }
-  }
-
-  /** After a reconnect the whole task may arrive again: print only what is new. */
-  #catchUp(artifact: A2AArtifact): void {
-    const shown = this.#shown.get(artifact.artifactId);
-    const text = textOfParts(artifact.parts);
-    if (shown === undefined) return this.#content(artifact, text);
-    if (!text.startsWith(shown)) return this.#again(artifact, text);
-    this.#continue(artifact.artifactId, text.slice(shown.length));
-    this.#shown.set(artifact.artifactId, text);
   }
 
   /** Some agents include the current status message in the history; do not print it twice. */
@@ -125,33 +134,55 @@ export class StreamPrinter {
     if (note !== "") this.note(note);
   }
 
-  #artifact({ artifact, append }: ArtifactUpdateEvent): void {
+  #artifact({ artifact, append, lastChunk }: ArtifactUpdateEvent): void {
     const { artifactId, parts } = artifact;
-    const shown = this.#shown.get(artifactId);
+    if (append === true) {
+      const text = textOfParts(parts);
+      this.#shown.set(artifactId, `${this.#shown.get(artifactId) ?? ""}${text}`);
+      this.#more(artifactId, text);
+    } else this.#whole(artifact);
+    this.#summarize(artifact);
+    if (lastChunk === true) this.#writeHeld(artifactId);
+  }
+
+  /** An artifact came as a whole, for example after a reconnect: prints only what is new. */
+  #whole({ artifactId, parts }: A2AArtifact): void {
+    const shown = this.#shown.get(artifactId) ?? "";
     const text = textOfParts(parts);
-    if (append !== true && shown !== undefined) return this.#again(artifact, text);
-    this.#content(artifact, text);
-    this.#shown.set(artifactId, `${shown ?? ""}${text}`);
+    this.#shown.set(artifactId, text);
+    if (text.startsWith(shown)) return this.#more(artifactId, text.slice(shown.length));
+    this.#held.delete(artifactId);
+    if (this.#written.has(artifactId)) {
+      if (this.#openInOutput) this.#write("\n");
+      this.note(BEGINS_AGAIN);
+    }
+    this.#more(artifactId, text);
   }
 
-  #again(artifact: A2AArtifact, text: string): void {
-    if (this.#openInOutput) this.#write("\n");
-    this.note("the agent starts this part of its answer again");
-    this.#content(artifact, text);
+  #more(artifactId: string, text: string): void {
+    if (text === "") return;
+    if (this.#io.isTTY.stdout || this.#isQuiet) this.#continue(artifactId, text);
+    else this.#held.set(artifactId, `${this.#held.get(artifactId) ?? ""}${text}`);
   }
 
-  #content(artifact: A2AArtifact, text: string): void {
-    this.#continue(artifact.artifactId, text);
-    this.#shown.set(artifact.artifactId, text);
-    if (this.#isQuiet) return;
-    for (const line of summarizeParts(artifact)) this.note(line);
+  #writeHeld(only?: string): void {
+    for (const [artifactId, text] of this.#held) {
+      if (only !== undefined && artifactId !== only) continue;
+      this.#held.delete(artifactId);
+      this.#continue(artifactId, text);
+    }
   }
 
   #continue(artifactId: string, text: string): void {
-    if (text === "") return;
     if (artifactId !== this.#lastArtifactId && this.#openInOutput) this.#write("\n");
     this.#lastArtifactId = artifactId;
+    this.#written.add(artifactId);
     this.#text(text);
+  }
+
+  #summarize(artifact: A2AArtifact): void {
+    if (this.#isQuiet) return;
+    for (const line of summarizeParts(artifact)) this.note(line);
   }
 
   #text(text: string): void {

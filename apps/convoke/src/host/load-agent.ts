@@ -201,7 +201,7 @@ async function* slow(
     // the process is killed.
     if (chunk % CHUNKS_PER_STEP === 0) due = await step("pace", () => Date.now());
     due += PACE_MS;
-    await sleep(Math.min(PACE_MS, due - Date.now()), signal);
+    await sleep(Math.max(0, Math.min(PACE_MS, due - Date.now())), signal);
   }
   return String(count);
 }

@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { Answer, FollowOptions, Input, RemoteAgent, Run } from "@convoke/client";
+import {
+  type Answer,
+  BEGINS_AGAIN,
+  type FollowOptions,
+  type Input,
+  type RemoteAgent,
+  type Run,
+} from "@convoke/client";
 import {
   EXTENSIONS,
   type Message,
@@ -127,6 +134,7 @@ class CallProgress {
   #sentAt = 0;
   #message = "The agent is working.";
   #output = "";
+  readonly #artifacts = new Set<string>();
 
   constructor({ mcpReq }: ServerContext) {
     this.#context = mcpReq;
@@ -138,9 +146,13 @@ class CallProgress {
   see(event: PublicEvent): void {
     if (this.#token === undefined) return;
     if (event.kind === "artifact-update") {
-      const text = textOfParts(event.artifact.parts);
+      const { artifactId, parts } = event.artifact;
+      const text = textOfParts(parts);
+      const isAgain = event.append !== true && this.#artifacts.has(artifactId);
+      this.#artifacts.add(artifactId);
       if (text === "") return;
-      this.#output = `${event.append === true ? this.#output : ""}${text}`.slice(-MAX_SHOWN);
+      const before = event.append === true ? this.#output : isAgain ? `${BEGINS_AGAIN} ` : "";
+      this.#output = `${before}${text}`.slice(-MAX_SHOWN);
       this.#message = this.#output;
     } else if (event.kind === "status-update") {
       const text = textOfParts(event.status.message?.parts ?? []);

@@ -1,3 +1,4 @@
+import { BEGINS_AGAIN } from "@convoke/client";
 import {
   type A2AArtifact,
   EXTENSIONS,
@@ -77,13 +78,16 @@ function Item({ item, turn, isGrowing, onOpenArtifact }: ItemProps) {
       return <MessageView message={item.message} turn={turn} />;
     case "text":
       return (
-        <div class="answer" data-answer={item.artifactId}>
-          <Markdown
-            text={item.text}
-            isGrowing={isGrowing}
-            findImage={(name) => imageAddress(turn.task, name)}
-          />
-        </div>
+        <>
+          {item.isAgain && <p class="small muted">{BEGINS_AGAIN}</p>}
+          <div class="answer" data-answer={item.artifactId}>
+            <Markdown
+              text={item.text}
+              isGrowing={isGrowing}
+              findImage={(name) => imageAddress(turn.task, name)}
+            />
+          </div>
+        </>
       );
     case "artifact":
       return <ArtifactButton task={turn.task} id={item.artifactId} onOpen={onOpenArtifact} />;

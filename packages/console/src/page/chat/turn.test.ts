@@ -63,20 +63,14 @@ describe("a turn of a conversation", () => {
     );
   });
 
-  test("does not go back while an agent that was restarted repeats what it had written", () => {
-    const [first, ...rest] = ["one ", "two ", "three "].map((text, place) =>
-      chunk(text, place > 0),
-    );
-    const restarted = [chunk("one ", false), chunk("two ")];
-    let turn = after([TASK, first!, ...rest]);
-    for (const event of restarted) {
-      turn = applyToTurn(turn, event);
-      expect(answerText(turn)).toBe("one two three ");
-    }
+  test("is marked where the agent begins its answer again, unless it only adds to it", () => {
+    const turn = after([TASK, chunk("one ", false), chunk("one two ", false)]);
+    expect(turn.items.slice(1)).toEqual([{ kind: "text", artifactId: "answer", text: "one two " }]);
 
-    expect(answerText(after([chunk("three "), chunk("four")], turn))).toBe("one two three four");
-    expect(answerText(after([chunk("2")], turn))).toBe("one two 2");
-    expect(answerText(after([statusUpdate("completed")], turn))).toBe("one two ");
+    const again = after([chunk("two ", false), chunk("three")], turn);
+    expect(again.items.slice(1)).toEqual([
+      { kind: "text", artifactId: "answer", text: "two three", isAgain: true },
+    ]);
   });
 
   test("shows tool calls between the parts of the answer, with their results", () => {

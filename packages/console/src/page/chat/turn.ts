@@ -41,11 +41,8 @@ interface TextItem {
   readonly kind: "text";
   readonly artifactId: string;
   readonly text: string;
-  /**
-   * What the agent has written so far since it began again, after a crash. As long as it repeats what is
-   * shown already, the reader sees no change.
-   */
-  readonly rewritten?: string;
+  /** The agent began this artifact again: the text replaces what was shown. */
+  readonly isAgain?: true;
 }
 
 export interface ToolItem {
@@ -135,26 +132,7 @@ function withStatus(turn: Turn, event: StatusUpdateEvent): Turn {
     ...(isTerminal(state) && isObject(usage) && { usage }),
   };
   const isShown = message !== undefined && (isInterrupted(state) || isTerminal(state));
-  const settled = isTerminal(state) ? withoutRewrites(next) : next;
-  return isShown ? withMessage(settled, message) : settled;
-}
-
-/** An answer that was begun again may end earlier than the first time. */
-function withoutRewrites(turn: Turn): Turn {
-  const items = turn.items.map((item) =>
-    item.kind === "text" && item.rewritten !== undefined ? textItem(item, item.rewritten) : item,
-  );
-  return { ...turn, items };
-}
-
-function textItem({ artifactId }: Pick<TextItem, "artifactId">, text: string): TextItem {
-  return { kind: "text", artifactId, text };
-}
-
-/** The item after the agent has written `text` in its place. */
-function rewrite(item: TextItem, text: string): TextItem {
-  const isRepeated = item.text.startsWith(text) && item.text !== text;
-  return isRepeated ? { ...item, rewritten: text } : textItem(item, text);
+  return isShown ? withMessage(next, message) : next;
 }
 
 function withMessage(turn: Turn, message: Message): Turn {
@@ -182,12 +160,6 @@ function isAnswer({ name, parts }: A2AArtifact): boolean {
 
 function withChunk(turn: Turn, artifact: A2AArtifact, isAppended: boolean): Turn {
   const { artifactId, parts } = artifact;
-  const last = turn.items.at(-1);
-  const isBegunAgain = !isAppended && last?.kind === "text" && last.artifactId === artifactId;
-  const isOnlyPart = turn.items.filter((item) => isOf(item, artifactId)).length === 1;
-  if (isBegunAgain && isOnlyPart && isAnswer(artifact)) {
-    return withLast(turn, rewrite(last, textOfParts(parts)));
-  }
   if (!isAppended) return withWhole(turn, artifact);
   if (turn.items.some((item) => item.kind === "artifact" && item.artifactId === artifactId)) {
     return turn;
@@ -204,13 +176,9 @@ function withWhole(turn: Turn, artifact: A2AArtifact): Turn {
     return { ...turn, items: [...others, { kind: "artifact", artifactId }] };
   }
   const whole = textOfParts(artifact.parts);
-  const last = turn.items.at(-1);
-  if (last?.kind === "text" && last.rewritten !== undefined && last.artifactId === artifactId) {
-    return withLast(turn, rewrite(last, whole));
-  }
   const known = answerText({ ...turn, items: turn.items.filter((item) => isOf(item, artifactId)) });
   if (whole.startsWith(known)) return withText(turn, artifactId, whole.slice(known.length));
-  return { ...turn, items: [...others, { kind: "text", artifactId, text: whole }] };
+  return { ...turn, items: [...others, { kind: "text", artifactId, text: whole, isAgain: true }] };
 }
 
 function isOf(item: TurnItem, artifactId: string): boolean {
@@ -223,12 +191,7 @@ function withText(turn: Turn, artifactId: string, text: string): Turn {
   if (last?.kind !== "text" || last.artifactId !== artifactId) {
     return withItem(turn, { kind: "text", artifactId, text });
   }
-  if (last.rewritten !== undefined) return withLast(turn, rewrite(last, last.rewritten + text));
-  return withLast(turn, textItem(last, last.text + text));
-}
-
-function withLast(turn: Turn, item: TurnItem): Turn {
-  return { ...turn, items: [...turn.items.slice(0, -1), item] };
+  return { ...turn, items: [...turn.items.slice(0, -1), { ...last, text: last.text + text }] };
 }
 
 function withItem(turn: Turn, item: TurnItem): Turn {
