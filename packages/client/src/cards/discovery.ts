@@ -111,11 +111,12 @@ export class AgentDiscovery {
   }
 
   #reader(credentials: Credentials | undefined, caller: string): ReadUrl {
-    const { version = "1.0", trusted = true, signal, timeoutMs } = this.#options;
+    const { version = "1.0", trusted = true, allow = [], signal, timeoutMs } = this.#options;
     const http = new AgentHttp({ client: this.client, version, credentials });
     const fetch = createFetchDocument(http, timeoutMs);
-    // A caller restricted to public addresses must not see what an unrestricted one cached.
-    const key = `${version} ${trusted ? "anywhere" : "public"} ${caller}`;
+    // A caller restricted to public addresses must not see what a less restricted one cached.
+    const reach = trusted ? "anywhere" : JSON.stringify(allow);
+    const key = `${version} ${reach} ${caller}`;
     return (url) => this.#cache.read({ url, key, fetch, signal });
   }
 }
