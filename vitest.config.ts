@@ -71,7 +71,6 @@ const TIDY = [
   "processes",
   "push",
   "reads",
-  "registry",
   "rest",
   "retention",
   "sign-in",

@@ -57,7 +57,6 @@ export const GROUPS: readonly Group[] = [
           "guide/push.md",
           "guide/files.md",
           "guide/mcp-server.md",
-          "guide/registry.md",
           "guide/inbound.md",
           "guide/console.md",
           "guide/read-api.md",

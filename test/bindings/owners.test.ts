@@ -46,7 +46,6 @@ const server = useServer(
     ),
     tenants: ["acme", "beta"],
     push: { allow: ["127.0.0.1"] },
-    registry: { allow: ["127.0.0.1"] },
     extendedCard: ({ scopes }) => ({ description: `For ${scopes![0]} alone.` }),
   },
 );
@@ -59,8 +58,6 @@ interface Ids {
   readonly contextId: string;
   readonly approvalId: string;
   readonly configId: string;
-  /** Its entry in the registry, which has the agent itself. */
-  readonly entryId: string;
 }
 
 const NOTHING = "01900000-0000-7000-8000-000000000000";
@@ -69,7 +66,6 @@ const UNKNOWN = {
   taskId: NOTHING,
   contextId: NOTHING.replace("8", "9"),
   configId: "two",
-  entryId: NOTHING.replace("7", "4"),
 };
 
 const target = { id: "one", url: "http://127.0.0.1:9/hook" };
@@ -80,8 +76,7 @@ async function aTaskOf(token: string): Promise<Ids> {
   const { id: taskId, contextId } = await speaker.sendTask(aRequest("delete the secret"));
   const { id: configId } = await speaker.setPush({ taskId, target });
   const { approvals } = (await own(token, "approvals")) as { approvals: { id: string }[] };
-  const { id: entryId } = (await own(token, "registry", { url: server.url })) as { id: string };
-  return { taskId, contextId, configId, entryId, approvalId: approvals[0]!.id };
+  return { taskId, contextId, configId, approvalId: approvals[0]!.id };
 }
 
 let theirs: Ids;
@@ -203,8 +198,6 @@ describe("under /convoke/", () => {
       [`approvals/${ids.approvalId}:answer`, post({ decision: "once" })],
       [`approvals/${ids.approvalId}:answer`, post({ decision: "once", taskId: ids.taskId })],
       [`pushes:replay`, post({ taskId: ids.taskId, id: ids.configId })],
-      [`registry/${ids.entryId}:heartbeat`, post({})],
-      [`registry/${ids.entryId}`, { method: "DELETE" }],
     ];
     for (const stranger of STRANGERS) {
       const answersFor = (ids: Ids): Promise<unknown> =>
@@ -224,8 +217,6 @@ describe("under /convoke/", () => {
         { status: 400 },
         { status: 400 },
         { status: 200, body: '{"replayed":0}' },
-        { status: 404 },
-        { status: 404 },
       ]);
     }
     expect(await everythingOf(OWNER)).toEqual(before);
@@ -301,9 +292,6 @@ function visible(response: object, ids: Ids): unknown {
   const kept = Object.entries(headers).filter(([name]) => !VOLATILE.includes(name));
   const text = JSON.stringify({ ...rest, headers: Object.fromEntries(kept) });
   return JSON.parse(
-    text
-      .replaceAll(ids.approvalId, "<approval>")
-      .replaceAll(ids.entryId, "<entry>")
-      .replaceAll(ids.taskId, "<id>"),
+    text.replaceAll(ids.approvalId, "<approval>").replaceAll(ids.taskId, "<id>"),
   ) as unknown;
 }

@@ -48,7 +48,6 @@ describe("two servers on one database", () => {
       auth: ["ann", "bob"].map((owner) => bearer(owner, { owner })),
       rateLimits: { read: READS, login: LOGINS },
       inbound: { perMinute: 2 },
-      registry: { allow: ["127.0.0.1"] },
     });
 
   beforeAll(async () => {
@@ -103,18 +102,6 @@ describe("two servers on one database", () => {
 
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
     expect(JSON.stringify(task.artifacts)).toContain("This one on one");
-  });
-
-  test("have one registry", async () => {
-    const [a, b] = servers;
-
-    const body = { url: a.url };
-    const { id } = (await (await ask(a, "bob", "/convoke/registry", body)).json()) as {
-      readonly id: string;
-    };
-
-    const found = await ask(b, "bob", `/convoke/registry/${id}`);
-    expect(await found.json()).toMatchObject({ id, name: "Twin" });
   });
 
   test("reject guesses after so many at either, and have one audit log of them", async () => {

@@ -63,6 +63,7 @@ test("the directory lists the agents with their cards, and says which one is at 
       description: expect.any(String) as string,
       url: `${server.url}agents/${id}`,
       cardUrl: `${server.url}agents/${id}/.well-known/agent-card.json`,
+      skills: [expect.objectContaining({ name }) as object],
     })),
   });
 });

@@ -38,7 +38,7 @@ let host: CatalogServer;
 let document: Document;
 
 beforeAll(async () => {
-  host = await CatalogServer.start({ entries: { root } }, { registry: true });
+  host = await CatalogServer.start({ entries: { root } });
   document = (await (await ask("GET", "/openapi.json")).json()) as Document;
 });
 

@@ -72,7 +72,6 @@ test("every caller learns which agents the server has, where they are, and what 
     check: true,
     metrics: true,
     push: false,
-    registry: false,
     streaming: true,
   });
   const card = await fetch(

@@ -64,6 +64,7 @@ export {
   type McpServerConfig,
   McpServers,
   type Model,
+  type AgentHost,
   type FindAgentOptions,
   type ModelAgentDefinition,
   type ModelChoice,
@@ -103,7 +104,8 @@ export {
 } from "@convoke/backends/files";
 export type {
   Mounted,
-  RegistryOptions,
+  RemoteEntries,
+  RemoteEntry,
   Server,
   ServerAgent,
   ServerAgents,
@@ -156,14 +158,13 @@ export { openLoopbackRedirect } from "@convoke/client/loopback-redirect";
 export { storedSignIn } from "./credentials/stored-sign-in.ts";
 export { ClientError, RemoteError, textOf } from "@convoke/protocol";
 
-// Choose an agent of a registry
+// Find the agents of a host
 export {
-  type RegistryEntry,
-  type Route,
-  type RouteQuery,
-  type SearchRegistryOptions,
-  routeToAgent,
-  searchRegistry,
+  type AgentQuery,
+  type FindAgentsOptions,
+  type FoundAgents,
+  type ListedAgent,
+  findAgents,
 } from "@convoke/client";
 
 // Read its events

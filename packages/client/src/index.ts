@@ -47,18 +47,14 @@ export { type DiscoverOptions, discover } from "./cards/discovery.ts";
 export { type CardInterface, listInterfaces } from "./cards/card-interfaces.ts";
 export type { CardSignature, SignatureOptions } from "./cards/check-card.ts";
 
-// Choose an agent of a registry
-export type { CapabilityQuery, RegistryEntry } from "@convoke/protocol";
-export { parseRegistryEntry } from "./registry/registry-entry.ts";
-export { type SearchRegistryOptions, searchRegistry } from "./registry/search-registry.ts";
+// Find the agents of a host
 export {
-  type ExcludedAgent,
-  type RankedAgent,
-  type Route,
-  type RouteFactor,
-  type RouteQuery,
-  routeToAgent,
-} from "./registry/route-to-agent.ts";
+  type AgentQuery,
+  type FindAgentsOptions,
+  type FoundAgents,
+  type ListedAgent,
+  findAgents,
+} from "./cards/find-agents.ts";
 
 // What can go wrong
 export { ClientError, type ClientErrorKind, RemoteError } from "@convoke/protocol";

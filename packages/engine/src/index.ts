@@ -123,10 +123,4 @@ export {
 export { wakeAtAfter } from "./log/check-commit.ts";
 export { type StorageFailure, isStorageFailure, unavailable } from "./log/storage-failure.ts";
 export { Watchers } from "./log/watchers.ts";
-export {
-  MemoryRegistryStore,
-  type RegistryLimits,
-  type RegistryRecord,
-  type RegistryStore,
-} from "./registry/registry-store.ts";
 export type { DrawnTokens, RateLimit, RateStore } from "./rates/rate-store.ts";

@@ -147,16 +147,6 @@ export type {
   RequiredScopes,
 } from "./model/agent.ts";
 
-// The registry of agents that a server can have
-export {
-  type AgentHealth,
-  type CallCounts,
-  type CapabilityQuery,
-  type RegisteredSkill,
-  type RegistryEntry,
-  capabilityMismatch,
-} from "./model/registry.ts";
-
 // The connection of a client to an agent, and its errors
 export {
   type Binding,

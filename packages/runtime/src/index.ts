@@ -54,7 +54,7 @@ export type { Usage } from "./run/usage.ts";
 
 // Its tools
 export { type ToolDefinition, fileArtifactId, tool } from "./tools/tool.ts";
-export { type FindAgentOptions, findAgentTool } from "./tools/find-agent.ts";
+export { type AgentHost, type FindAgentOptions, findAgentTool } from "./tools/find-agent.ts";
 export { ToolOutput } from "./tools/tool-output.ts";
 export { authRequired, inputRequired } from "./tools/interrupts.ts";
 export type {

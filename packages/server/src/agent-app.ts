@@ -2,6 +2,7 @@ import type { AgentCardFacts, AgentInfo, Caller } from "@convoke/protocol";
 import type { FileView, RunningEngine, ServedAgent } from "@convoke/engine";
 import type { AgentOptions } from "./agent-options.ts";
 import { App } from "./bindings/app.ts";
+import type { RemoteAgentEntry } from "./cards/agent-list.ts";
 import {
   CardBinding,
   addressFor,
@@ -24,6 +25,8 @@ export interface Origin {
   };
   readonly authentication: Authentication;
   readonly running: RunningEngine;
+  /** Agents at other addresses that the server lists. */
+  readonly remoteAgents: readonly RemoteAgentEntry[];
   /** Whether operators can change the agents through the API. */
   readonly agentApi: boolean;
   readonly parts: Pick<
@@ -42,7 +45,6 @@ export interface Origin {
     | "check"
     | "isOperator"
     | "onLimit"
-    | "registry"
   >;
 }
 

@@ -7,7 +7,6 @@ import type {
   Logger,
   PushOptions,
   RateStore,
-  RegistryStore,
   RetentionOptions,
 } from "@convoke/engine";
 import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
@@ -15,6 +14,7 @@ import type { AgentManager } from "./bindings/agent-manager.ts";
 import type { ConsoleFiles } from "./bindings/console/handle.ts";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { CheckServer } from "./bindings/server-check.ts";
+import type { RemoteEntries } from "./cards/agent-list.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
 import type { AuthorizationOptions } from "./guard/authorize.ts";
@@ -24,7 +24,6 @@ import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
 import type { ServerAgents } from "./hosted-agents.ts";
-import type { RegistryOptions } from "./registry/registry.ts";
 
 /** A backend, and which of its tasks belong to the agent. */
 export interface AgentStorage {
@@ -33,12 +32,12 @@ export interface AgentStorage {
   readonly key?: AgentKey;
   /** The data folder, where `apiKeys()` has its file. Default: nothing is stored on disk. */
   readonly folder?: string;
-  /** Opens the storage of the registry. Called once, if there is a registry. Default: in memory. */
-  readonly openRegistry?: () => Promise<RegistryStore>;
   /** Counts requests together with other servers. Default: this server counts alone. */
   readonly rates?: RateStore;
   /** Keeps the audit log together with other servers. Default: only the log has it. */
   readonly audit?: AuditStore;
+  /** Erases what it has about an owner in addition to tasks. May be called again for the same. Default: nothing. */
+  readonly erase?: (owner: string) => Promise<void>;
   /** Closes what is open in addition to the backend, after it. */
   readonly close?: () => Promise<void>;
   /**
@@ -54,6 +53,14 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
    * The id of the agent that also answers at the root, if there are several. Default: the first one.
    */
   readonly default?: string;
+  /**
+   * Agents at other addresses that `/.well-known/agents.json` lists in addition to those that are
+   * served here. The server sends them no requests and passes nothing on to them. Default none.
+   *
+   * @example
+   * remoteAgents: { translator: "https://translator.example.com" }
+   */
+  readonly remoteAgents?: RemoteEntries;
   /** Receives the log of the server. `createJsonLogger` writes JSON lines. */
   readonly logger: Logger;
   /**
@@ -136,12 +143,6 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly idempotency?: "extension" | "always";
   /** How push notifications are delivered. `false` disables them. Default: enabled, public receivers only. */
   readonly push?: PushOptions | false;
-  /**
-   * Serves a registry at `/convoke/registry`: callers register agents, which every caller of the same
-   * tenant can find. Default false, because the server sends requests to the registered addresses.
-   * `true` is a registry with default options.
-   */
-  readonly registry?: RegistryOptions | boolean;
   /** When ended tasks are removed. Default: after 30 days, or beyond 100,000 tasks. */
   readonly retention?: Partial<RetentionOptions>;
   /**

@@ -1,7 +1,8 @@
-import { type Agent, type ErasureScope, type Metrics, NO_METRICS } from "@convoke/protocol";
+import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
 import type { Origin } from "./agent-app.ts";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { HostedAgents, type ServerAgents } from "./hosted-agents.ts";
+import { type RemoteAgentEntry, resolveRemoteEntries } from "./cards/agent-list.ts";
 import { addressFor } from "./cards/card-binding.ts";
 import { KeepAlive } from "./bindings/keep-alive.ts";
 import type { Operations } from "./bindings/interceptors.ts";
@@ -17,7 +18,6 @@ import { SharedRateLimits } from "./guard/shared-rate-limits.ts";
 import { isOperator } from "./guard/roles.ts";
 import { Cors } from "./http/cors.ts";
 import { type RequestHandler, requestIds, resolveTimeouts } from "./http/exchange.ts";
-import { Registry, type RegistryOptions, resolveRegistryOptions } from "./registry/registry.ts";
 import { errorResponse, handleProbe, route } from "./route.ts";
 import { type ServerAddress, toUrl } from "./http/address.ts";
 import {
@@ -26,7 +26,6 @@ import {
   DEFAULT_LINK_MS,
   FileLinks,
   type Limits,
-  MemoryRegistryStore,
   MetricsHistory,
   MetricsRegistry,
   type RecoveryReport,
@@ -70,6 +69,8 @@ export class Host {
   readonly #given: readonly Agent[];
   readonly #options: AgentOptions;
   readonly #limits: Limits;
+  /** Agents at other addresses that are listed. */
+  readonly #remoteAgents: readonly RemoteAgentEntry[];
   readonly #cors: Cors;
   readonly #authentication: Authentication;
   readonly #operations: Operations | undefined;
@@ -78,18 +79,18 @@ export class Host {
   readonly #servesReads: boolean;
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
-  /** Absent if there is no registry. */
-  readonly #registryOptions: Required<RegistryOptions> | undefined;
   readonly #ready = Promise.withResolvers<HostedAgents>();
-  #registry: Registry | undefined;
   #closeStores: AgentStorage["close"];
   #running: RunningEngine | undefined;
 
   constructor(agent: Agent | readonly Agent[], options: AgentOptions, place: HostPlace) {
     const { logger } = options;
+    checkRemoved({ ...options });
     this.#given = isList(agent) ? agent : [agent];
     for (const one of this.#given) checkAgent(one);
-    checkDefault(new Agents(agent, undefined, logger), options);
+    const served = new Agents(agent, undefined, logger);
+    checkDefault(served, options);
+    this.#remoteAgents = checkRemoteAgents(served, options);
     const taken = options.tenants?.find((tenant) => RESERVED_NAMES.includes(tenant));
     if (taken !== undefined) {
       throw new RangeError(
@@ -106,9 +107,6 @@ export class Host {
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     checkRateLimits(options.rateLimits);
-    const { registry = false } = options;
-    this.#registryOptions =
-      registry === false ? undefined : resolveRegistryOptions(registry === true ? {} : registry);
     this.#cors = new Cors(options.cors);
     this.#authentication = new Authentication(options);
     checkInboundRate(options.inbound);
@@ -178,12 +176,11 @@ export class Host {
     );
     let running: RunningEngine | undefined;
     try {
-      const { backend, key, folder, prepare, openRegistry, rates, audit, close } = await opening;
+      const { backend, key, folder, prepare, erase, rates, audit, close } = await opening;
       const { sharing } = backend;
       const values = sharing && ((collection: string) => sharing.values(collection));
       await this.#authentication.prepare({ logger, folder, values });
       for (const agent of this.#given) await prepare?.(agent);
-      await this.#openRegistry(openRegistry);
       const linkKey = await openLinkKey({ folder, values });
       const links = new FileLinks(linkKey, this.#options.files?.linkMs ?? DEFAULT_LINK_MS);
       running = await startEngine({
@@ -203,7 +200,11 @@ export class Host {
         streaming: streaming !== false,
         // A strict server does only what the specification says about a repeated id.
         idempotency: strict === true ? "extension" : (idempotency ?? "extension"),
-        erase: (scope) => this.#erase(scope, rates),
+        erase: async ({ owner, isWholeOwner }) => {
+          if (!isWholeOwner) return;
+          await erase?.(owner);
+          await rates?.forget(RateLimiter.keysOf(unscopedOwner(owner)));
+        },
       });
       if (metrics !== undefined) {
         const stop = collectProcessMetrics(metrics);
@@ -217,7 +218,6 @@ export class Host {
       return running.recovered;
     } catch (error) {
       this.#ready.reject(error);
-      await this.#registry?.close();
       // An open backend would keep the process alive.
       await opening
         .then(async ({ backend, close }) => {
@@ -241,25 +241,9 @@ export class Host {
         this.keepAlive.close();
         this.#authentication.close();
         await beforeClose?.();
-        await this.#registry?.close();
       },
     });
     await this.#closeStores?.();
-  }
-
-  /** Erases what the server keeps about an owner in addition to its tasks. */
-  async #erase({ owner, isWholeOwner }: ErasureScope, rates: RateStore | undefined): Promise<void> {
-    if (!isWholeOwner) return;
-    await this.#registry?.erase(owner);
-    await rates?.forget(RateLimiter.keysOf(unscopedOwner(owner)));
-  }
-
-  async #openRegistry(open: AgentStorage["openRegistry"]): Promise<void> {
-    const { logger } = this.#options;
-    const options = this.#registryOptions;
-    if (options === undefined) return;
-    const store = (await open?.()) ?? new MemoryRegistryStore();
-    this.#registry = new Registry({ options, store, logger });
   }
 
   /** What the agents share while the engine runs. */
@@ -271,6 +255,7 @@ export class Host {
       options,
       authentication,
       running,
+      remoteAgents: this.#remoteAgents,
       agentApi: this.#options.agentApi ?? this.#place.isLocal,
       parts: {
         keepAlive: this.keepAlive,
@@ -297,7 +282,6 @@ export class Host {
           address && { run: options.check, url: options.publicUrl ?? toUrl(address) },
         isOperator,
         onLimit: this.handler.onLimit,
-        registry: this.#registry,
       },
     };
   }
@@ -370,11 +354,37 @@ function isList(given: Agent | readonly Agent[]): given is readonly Agent[] {
   return Array.isArray(given);
 }
 
+/** Options of earlier versions, which would change nothing now. */
+const REMOVED: Readonly<Record<string, string>> = {
+  registry:
+    "the registry of agents was removed: name agents at other addresses in remoteAgents, and search the lists of hosts with findAgents",
+};
+
+function checkRemoved(options: Readonly<Partial<Record<string, unknown>>>): void {
+  const set = Object.keys(REMOVED).find(
+    (name) => options[name] !== undefined && options[name] !== false,
+  );
+  if (set !== undefined) throw new TypeError(`${set}: ${REMOVED[set]}`);
+}
+
 /** Rejects a default agent that is not served. */
 function checkDefault(agents: Agents, { default: id }: AgentOptions): void {
   if (id === undefined || agents.get(id) !== undefined) return;
   const ids = Array.from(agents, (agent) => agent.id).join(", ");
   throw new RangeError(`default must be the id of a served agent (${ids}), not ${id}`);
+}
+
+/** The agents at other addresses. Rejects one with the id of a served agent. */
+function checkRemoteAgents(
+  served: Agents,
+  { remoteAgents = {} }: AgentOptions,
+): readonly RemoteAgentEntry[] {
+  const remote = resolveRemoteEntries(remoteAgents, "remoteAgents");
+  const taken = remote.find(({ id }) => served.get(id) !== undefined);
+  if (taken === undefined) return remote;
+  throw new TypeError(
+    `remoteAgents.${taken.id}: an agent that is served here has this id; choose another one`,
+  );
 }
 
 /** Rejects what is no agent: in JavaScript, a type error would only show when the first request arrives. */

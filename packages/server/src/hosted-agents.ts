@@ -11,8 +11,9 @@ import { type Origin, createApp } from "./agent-app.ts";
 import type { AgentStorage } from "./agent-options.ts";
 import type { AgentManager } from "./bindings/agent-manager.ts";
 import type { App } from "./bindings/app.ts";
-import { CARD_PATH, grpcBasePath, rootAddressFor } from "./cards/card-binding.ts";
-import { type HttpRequest, type HttpResponse, jsonResponse } from "./http/exchange.ts";
+import { respondWithAgents } from "./cards/agent-list.ts";
+import { grpcBasePath, rootAddressFor } from "./cards/card-binding.ts";
+import type { HttpRequest, HttpResponse } from "./http/exchange.ts";
 import type { Routes } from "./route.ts";
 
 /** An agent of a server. */
@@ -94,16 +95,12 @@ export class HostedAgents implements ServerAgents, Routes {
 
   directory(request: HttpRequest): HttpResponse {
     const base = rootAddressFor(request, this.#origin.options);
-    const agents = [...this]
-      .filter(({ isEnabled }) => isEnabled)
-      .map(({ id, name, description }) => {
-        const url = `${base}/agents/${id}`;
-        return { id, name, description, url, cardUrl: url + CARD_PATH };
-      });
-    return jsonResponse(200, JSON.stringify({ agents, default: this.root.agent.id }), {
-      "cache-control": "public, max-age=60",
-      "access-control-allow-origin": "*",
+    const own = Array.from(this.#apps.values(), ({ agent: { id, info, isEnabled } }) => {
+      const { name, description, skills } = info;
+      return { id, name, description, skills, isEnabled };
     });
+    const { remoteAgents: remote } = this.#origin;
+    return respondWithAgents({ base, root: this.root.agent.id, own, remote }, request);
   }
 
   async add(agent: Agent): Promise<RecoveryReport> {

@@ -17,7 +17,6 @@ import { matchCoder } from "./bindings/coder/routes.ts";
 import { linkedFile, matchFile, sendFile } from "./bindings/files/handle.ts";
 import { handleInbound } from "./bindings/inbound/handle.ts";
 import { matchInbound } from "./bindings/inbound/routes.ts";
-import { matchRegistry } from "./bindings/registry/handle.ts";
 import { handleRest } from "./bindings/rest/handle.ts";
 import { matchRest } from "./bindings/rest/routes.ts";
 import { codecFor, handleJsonRpc } from "./bindings/jsonrpc/handle.ts";
@@ -195,11 +194,7 @@ async function dispatch(
       return allow(request, ["GET", "HEAD"]) ?? (await sendFile(app, file, request));
     }
     const caller = await admission.identify();
-    const admin =
-      matchAdmin(app, request) ??
-      matchFile(request) ??
-      matchRegistry(app, request) ??
-      matchAgents(app, request);
+    const admin = matchAdmin(app, request) ?? matchFile(request) ?? matchAgents(app, request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
     await admission.count(["GET", "HEAD"].includes(request.method) ? "read" : "write");

@@ -92,7 +92,6 @@ const server = await serve(agent, {
   ],
   tenants: ["north", "south"],
   push: { allow: [options.receiver] },
-  registry: true,
   logger: createJsonLogger("debug", (line) => void process.stderr.write(line)),
   rateLimits: options.rateLimits,
   timeouts: options.timeouts,

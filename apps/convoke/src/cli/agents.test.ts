@@ -1,140 +1,54 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type Directory,
-  serveAgent,
-  serveDirectory,
-} from "../../../../test/registry/a-directory.ts";
-import type { AgentServer } from "../host/serve-agent.ts";
-import { type Finished, runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createJsonLogger } from "@convoke/engine";
+import { aWordAgent } from "../../../../test/host/a-word-agent.ts";
+import { type AgentServer, serve } from "../host/serve-agent.ts";
+import { runCli, startFakeAgent } from "./testing/run-cli.suite.ts";
 
-let directory: Directory;
+const logger = createJsonLogger("silent", () => undefined);
+
 let poet: AgentServer;
-let bard: AgentServer;
+let host: AgentServer;
 
 beforeAll(async () => {
-  directory = await serveDirectory();
-  poet = await serveAgent("Poet");
-  bard = await serveAgent("Bard");
-});
-
-afterAll(async () => {
-  await Promise.all([directory, poet, bard].map((one) => one.close()));
-});
-
-/** Runs a command of `convoke agents` as one of the callers. */
-function agents(token: string, command: string, ...words: readonly string[]): Promise<Finished> {
-  const names = command === "" ? [] : [command];
-  return runCli(["agents", ...names, directory.url, ...words, "--token", token]);
-}
-
-async function registered(url: string, ...words: readonly string[]): Promise<string> {
-  const { stdout } = await agents("ann", "register", url, ...words);
-  return stdout.trim();
-}
-
-describe("on a server with a registry", () => {
-  test("its own agents are listed, and those that were registered, with their health", async () => {
-    const id = await registered(poet.url, "--name", "Our poet", "--tag", "fast");
-
-    const { code, stdout } = await agents("bob", "");
-
-    expect(code).toBe(0);
-    const [served, remote] = stdout.split("\n\n");
-    expect(served).toMatch(/^ID +NAME +URL\ndirectory +Directory +http/);
-    expect(remote).toContain(`${id}  Our poet`);
-    expect(remote).toMatch(/ active +\d+s +up 100 %, \d+ ms +rhyme, translate\n/);
-  });
-
-  test("JSON has the entries of the registry as the server reports them", async () => {
-    await registered(poet.url);
-
-    const { stdout } = await agents("olga", "", "--owner", "*", "--json");
-
-    expect(JSON.parse(stdout)).toMatchObject({
-      agents: [{ id: "directory" }],
-      registry: [{ url: poet.url, owner: "ann", isOwn: false, health: { state: "up" } }],
-    });
-  });
-
-  test("a search has what matches, and says if nothing does", async () => {
-    await registered(poet.url, "--tag", "fast");
-
-    const found = await agents(
-      "bob",
-      "search",
-      "--skill",
-      "rhyme",
-      "--tag",
-      "fast",
-      "--tag",
-      "words",
-    );
-    const none = await agents("bob", "search", "--text", "cooking");
-
-    expect(found.stdout).toContain(poet.url);
-    expect(none).toMatchObject({ code: 0, stdout: "", stderr: "No registered agent matches.\n" });
-  });
-
-  test("a route ranks the agents with the reasons, and says why others were left out", async () => {
-    const id = await registered(poet.url);
-    await registered(bard.url);
-    await agents("ann", "heartbeat", id, "--open-tasks", "4");
-    await agents("bob", "report", id, "--failed");
-
-    const { code, stdout, stderr } = await agents("bob", "route", "--skill", "rhyme");
-    const nobody = await agents(
-      "bob",
-      "route",
-      "--skill",
-      "rhyme",
-      "--exclude",
-      "Poet",
-      "--exclude",
-      bard.url,
-    );
-
-    expect(code).toBe(0);
-    expect(stderr).toBe("");
-    expect(stdout).toMatch(/^ +\d+ +Bard +http[^]+\n +\d+ +Poet +http/);
-    expect(stdout).toContain("reputation 20 of 40: no calls were reported");
-    expect(stdout).toContain("reputation 13 of 40: 0 of 1 calls succeeded");
-    expect(stdout).toContain("workload 6 of 30: it has 4 open tasks");
-    expect(nobody).toMatchObject({ code: 1, stdout: "" });
-    expect(nobody.stderr).toContain("Left out: Poet, because it was excluded\n");
-  });
-
-  test("only the owner removes an entry", async () => {
-    const id = await registered(bard.url);
-
-    const other = await agents("bob", "unregister", id);
-    const own = await agents("ann", "unregister", id);
-
-    expect(other.code).toBe(3);
-    expect(other.stderr).toContain("there is no such agent in the registry");
-    expect(own).toMatchObject({ code: 0, stdout: `Unregistered: ${id}\n` });
-  });
-
-  test.each([
-    [["register"], "The address of the agent to register is missing."],
-    [["unregister"], "The id of the registered agent is missing; convoke agents"],
-    [["report", "x"], "Give exactly one of --succeeded and --failed."],
-    [["heartbeat", "x", "--open-tasks", "-1"], "--open-tasks"],
-    [["search", "--state", "activ"], 'not "activ". Did you mean active?'],
-  ])("agents %j is rejected as a wrong command line", async ([command = "", ...words], problem) => {
-    const { code, stderr } = await agents("ann", command, ...words);
-
-    expect(code).toBe(2);
-    expect(stderr).toContain(problem);
+  const own = { port: 0, data: "memory", logger };
+  poet = await serve(aWordAgent("Poet"), own);
+  host = await serve([aWordAgent("Bard")], {
+    ...own,
+    remoteAgents: { poet: { url: poet.url, name: "Our friend" } },
   });
 });
 
-test("a server without a registry lists its own agents, and other servers have no list", async () => {
-  const { code, stdout } = await runCli(["agents"], { env: { CONVOKE_URL: poet.url } });
+afterAll(() => Promise.all([poet, host].map((server) => server.close())));
+
+test("the agents of a server are listed, and those at other addresses that it names", async () => {
+  const allowed = ["--allow", "127.0.0.1"];
+  const all = await runCli(["agents", ...allowed], { env: { CONVOKE_URL: host.url } });
+  const text = await runCli(["agents", host.url, ...allowed, "--text", "friend"]);
+  const json = await runCli(["agents", host.url, "--json", "--tag", "poetry", "--skill", "rhyme"]);
+
+  expect(all).toMatchObject({ code: 0, stderr: "" });
+  expect(all.stdout).toMatch(/^ID +NAME +URL +SKILLS\nbard +Bard +http.*agents\/bard +rhyme, tr/);
+  expect(all.stdout).toContain(`poet  Our friend  ${poet.url}`);
+  expect(text.stdout).not.toContain("Bard");
+  expect(JSON.parse(json.stdout)).toMatchObject({ agents: [{ id: "bard" }] });
+  expect(json.stderr).toContain(`The card of ${poet.url} could not be read: `);
+});
+
+test("a search that nothing matches says so, and so does a server without a list", async () => {
   const other = await startFakeAgent({});
+
+  const none = await runCli(["agents", poet.url, "--skill", "cook"]);
   const unknown = await runCli(["agents", other.url]);
 
-  expect(code).toBe(0);
-  expect(stdout.trimEnd().split("\n")).toHaveLength(2);
+  expect(none).toMatchObject({ code: 0, stdout: "", stderr: "No agent of this server matches.\n" });
   expect(unknown.code).toBe(3);
-  expect(unknown.stderr).toContain("it has no information about its agents");
+  expect(unknown.stderr).toContain(`The server at ${other.url} lists no agents`);
+});
+
+test("a command of the removed registry is a wrong command line that names what to use instead", async () => {
+  const { code, stderr } = await runCli(["agents", "search", host.url, "--skill", "rhyme"]);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain("convoke agents search was removed: there is no registry");
+  expect(stderr).toContain("convoke agents <url> searches that list.");
 });

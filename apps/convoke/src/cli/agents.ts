@@ -1,48 +1,56 @@
-import { ClientError } from "@convoke/protocol";
+import { type ListedAgent, findAgents } from "@convoke/client";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
 import {
   AGENT_ENVIRONMENT,
-  OWNER_OPTION,
+  AGENT_OPTIONS,
   SERVER_OPTIONS,
+  readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import { askServer, unreadable } from "../connect/ask-server.ts";
+import { readAuth } from "../connect/auth.ts";
+import { readAllow } from "../connect/connect-options.ts";
 import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
-import { textField } from "../terminal/json-fields.ts";
 import { coloursFor, table } from "../terminal/output.ts";
-import {
-  agentsHeartbeatCommand,
-  agentsRegisterCommand,
-  agentsReportCommand,
-  agentsUnregisterCommand,
-  searchRegistry,
-} from "./agents-registry.ts";
 import { agentsChangeCommands } from "./agents-change.ts";
-import { agentsRouteCommand, agentsSearchCommand, registryTable } from "./agents-search.ts";
 
 /** Where `convoke serve` listens by default. */
 const DEFAULT_URL = "http://127.0.0.1:3000";
 
 export const agentsCommand: Command = {
   name: "agents",
-  summary: "List the agents of a server and those in its registry",
+  summary: "List the agents of a server, and those at other addresses that it names",
   usage: "[url] [options]",
   examples: [
     "convoke agents",
-    "convoke agents https://agents.example.com",
-    "convoke agents https://agents.example.com --json | jq '.registry[].url'",
+    "convoke agents https://agents.example.com --skill translate",
+    'convoke agents https://agents.example.com --tag poetry --text "french"',
+    "convoke agents https://agents.example.com --json | jq '.agents[].url'",
   ],
-  options: { ...OWNER_OPTION, ...SERVER_OPTIONS },
+  options: {
+    skill: {
+      type: "string",
+      value: "<skill>",
+      help: "Only agents with a skill of this id or name",
+    },
+    tag: {
+      type: "string",
+      value: "<tag>",
+      multiple: true,
+      help: "Only agents that have a skill with this tag; can be repeated",
+    },
+    text: {
+      type: "string",
+      value: "<words>",
+      help: "Only agents whose names, descriptions, skills or tags have these words",
+    },
+    allow: {
+      ...AGENT_OPTIONS.allow,
+      help: "Private host, host:port or network where listed agents may be; can be repeated",
+    },
+    ...SERVER_OPTIONS,
+  },
   environment: AGENT_ENVIRONMENT,
-  subcommands: [
-    ...agentsChangeCommands,
-    agentsSearchCommand,
-    agentsRouteCommand,
-    agentsRegisterCommand,
-    agentsHeartbeatCommand,
-    agentsReportCommand,
-    agentsUnregisterCommand,
-  ],
+  subcommands: agentsChangeCommands,
   more: `Without a URL it is CONVOKE_URL, or ${DEFAULT_URL}, where convoke serve listens.`,
   run: agents,
 };
@@ -50,39 +58,28 @@ export const agentsCommand: Command = {
 async function agents(given: CommandContext): Promise<number> {
   const [url = given.io.env["CONVOKE_URL"] || DEFAULT_URL, ...more] = given.positionals;
   const context = { ...given, positionals: [url, ...more] };
-  const { io } = context;
+  const { io, text, texts, flag } = context;
   rejectMoreArguments(context);
-  const served = await listServed(context);
-  const registry = await searchRegistry(context).catch(withoutRegistry);
-  if (context.flag("json")) {
-    const entries = registry?.map(({ report }) => report);
-    io.stdout(`${printableJson({ agents: served, registry: entries })}\n`);
-    return EXIT.done.code;
+  const query = { skill: text("skill"), tags: texts("tag"), text: text("text") };
+  const { agents: found, unreadable } = await findAgents(readUrl(context), query, {
+    auth: await readAuth(context),
+    allow: readAllow(texts("allow")),
+    signal: io.signal,
+  });
+  const { dim } = coloursFor(io, "stderr");
+  for (const { url: address, error } of unreadable) {
+    io.stderr(
+      `${dim(`The card of ${oneLine(address)} could not be read: ${oneLine(error.message)}`)}\n`,
+    );
   }
-  const colours = coloursFor(io, "stdout");
-  io.stdout(table(["ID", "NAME", "URL"], served.map(servedRow), colours));
-  if (registry === undefined) return EXIT.done.code;
-  if (registry.length > 0) io.stdout(`\n${registryTable(registry, Date.now(), colours)}`);
-  else io.stderr(`${coloursFor(io, "stderr").dim("No agents are registered.")}\n`);
+  if (flag("json")) io.stdout(`${printableJson({ agents: found })}\n`);
+  else if (found.length > 0) {
+    io.stdout(table(["ID", "NAME", "URL", "SKILLS"], found.map(row), coloursFor(io, "stdout")));
+  } else io.stderr(`${dim("No agent of this server matches.")}\n`);
   return EXIT.done.code;
 }
 
-type ServedReport = Readonly<Record<string, unknown>>;
-
-/** The agents that the server itself runs. */
-async function listServed(context: CommandContext): Promise<readonly ServedReport[]> {
-  const path = "/.well-known/agents.json";
-  const { agents: served } = await askServer(context, { path, about: "its agents" });
-  if (Array.isArray(served)) return served as readonly ServedReport[];
-  throw unreadable("has no list of agents");
-}
-
-function servedRow(agent: ServedReport): readonly string[] {
-  return ["id", "name", "url"].map((field) => oneLine(textField(agent, field), 100));
-}
-
-/** A registry is optional. */
-function withoutRegistry(error: unknown): undefined {
-  if (error instanceof ClientError && error.kind === "unsupported") return undefined;
-  throw error;
+function row({ id, name, url, skills }: ListedAgent): readonly string[] {
+  const named = skills.map((skill) => skill.id).join(", ");
+  return [oneLine(id), oneLine(name, 40), oneLine(url, 100), oneLine(named, 60)];
 }

@@ -48,10 +48,12 @@ test("the card at the root of a server with several agents is followed by their 
 
   expect(root.stdout).toMatch(/^Ann /);
   expect(root.stdout).toMatch(
-    new RegExp(`\nAgents of this server\n  ${server.url}agents/ann\n  ${server.url}agents/bob\n$`),
+    new RegExp(
+      `\nAgents that this server lists\n  ${server.url}agents/ann\n  ${server.url}agents/bob\n$`,
+    ),
   );
   expect(below.stdout).toMatch(/^Bob /);
-  expect(below.stdout).not.toContain("Agents of this server");
+  expect(below.stdout).not.toContain("Agents that this server lists");
 });
 
 test("the card of an agent that this client cannot call is still shown", async () => {

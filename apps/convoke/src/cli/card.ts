@@ -62,7 +62,7 @@ async function card(context: CommandContext): Promise<number> {
 
 const OTHERS_TIMEOUT_MS = 2000;
 
-/** The agents of a server of Convoke that has several; empty for any other server, and at the path of an agent. */
+/** The agents that a server of Convoke lists, if there are several; empty for any other server, and at the path of an agent. */
 async function describeOthers(context: CommandContext): Promise<string> {
   const { io } = context;
   const url = new URL(readUrl(context));
@@ -76,7 +76,7 @@ async function describeOthers(context: CommandContext): Promise<string> {
     if (agents.length < 2) return "";
     const { bold } = coloursFor(io, "stdout");
     const lines = agents.map((agent) => `  ${oneLine(textField(agent, "url"))}`);
-    return `\n${[bold("Agents of this server"), ...lines].join("\n")}\n`;
+    return `\n${[bold("Agents that this server lists"), ...lines].join("\n")}\n`;
   } catch {
     // Few servers have such a list.
     return "";

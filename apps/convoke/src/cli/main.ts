@@ -94,7 +94,11 @@ async function findCommand(
   if (second === undefined || isHelp(second)) return { command, args };
   const inner = innerCommands(command).find(({ name }) => name === `${first} ${second}`);
   if (inner === undefined) {
-    if (!isGroup(command)) return { command, args };
+    if (!isGroup(command)) {
+      const removed = removedCommand([first, second]);
+      if (removed !== undefined) throw new UsageError(removed);
+      return { command, args };
+    }
     throw unknownCommand(
       [first, second],
       command.commands.map(({ name }) => name),

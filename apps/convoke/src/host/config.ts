@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CoderOptions } from "@convoke/coder";
 import type { AgentEntry, CatalogRights } from "@convoke/host";
+import { type RemoteEntries, type RemoteEntry, resolveRemoteEntries } from "@convoke/server";
 import type { ServeAgentOptions } from "./serve-agent.ts";
 import { didYouMean, isObject } from "@convoke/protocol/internal";
 import { removedConfig } from "../terminal/removed.ts";
@@ -20,9 +21,10 @@ export interface ConvokeConfig
   extends Pick<ServeAgentOptions, (typeof SERVER_OPTIONS)[number]>, CatalogRights {
   /**
    * The agents to serve by their ids, in addition to the files on the command line. Paths are
-   * relative to the current folder.
+   * relative to the current folder. An agent at a URL is not served here, but listed with the others
+   * in `/.well-known/agents.json`.
    */
-  readonly agents?: Readonly<Record<string, AgentEntry>>;
+  readonly agents?: Readonly<Record<string, AgentEntry | RemoteEntry>>;
   /** The coding agent of `convoke code`, whose flags take precedence. */
   readonly coder?: Partial<CoderOptions>;
 }
@@ -36,7 +38,6 @@ const SERVER_OPTIONS = [
   "default",
   "files",
   "limits",
-  "registry",
   "retention",
   "roles",
   "scopes",
@@ -103,4 +104,34 @@ export async function loadConfig(named: string | undefined): Promise<ConvokeConf
   throw new StartError(
     `${file} has no setting ${JSON.stringify(unknown)}.${didYouMean(unknown, OPTIONS)} The settings are ${OPTIONS.join(", ")}.`,
   );
+}
+
+/** The agents of a configuration: those that a server runs, and those that it only lists. */
+interface ConfiguredAgents {
+  /** Absent if the configuration has none. */
+  readonly served?: Readonly<Record<string, AgentEntry>>;
+  readonly remote: RemoteEntries;
+}
+
+/** Separates the agents at URLs from those to serve. Throws if an address cannot be listed. */
+export function configuredAgents({ agents }: Pick<ConvokeConfig, "agents">): ConfiguredAgents {
+  if (agents === undefined) return { remote: {} };
+  const all = Object.entries(agents);
+  const remote = Object.fromEntries(all.filter(isRemote));
+  const served = all.filter((one): one is [string, AgentEntry] => !isRemote(one));
+  try {
+    resolveRemoteEntries(remote, "agents");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new StartError(`${error.message}.`, { cause: error });
+  }
+  const isOnlyListed = all.length > 0 && served.length === 0;
+  return isOnlyListed ? { remote } : { served: Object.fromEntries(served), remote };
+}
+
+function isRemote(given: [id: string, entry: unknown]): given is [string, string | RemoteEntry] {
+  const [, entry] = given;
+  if (typeof entry === "string") return /^https?:\/\//i.test(entry);
+  // What `connect` returns has a URL, too, and is an agent to serve.
+  return isObject(entry) && "url" in entry && typeof entry["run"] !== "function";
 }

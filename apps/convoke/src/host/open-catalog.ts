@@ -3,7 +3,7 @@ import type { Agent } from "@convoke/protocol";
 import { agentIdFrom } from "@convoke/protocol/internal";
 import { HOST_FOLDER } from "@convoke/runtime/agent-data";
 import { join } from "node:path";
-import { type ConvokeConfig, StartError } from "./config.ts";
+import { type ConvokeConfig, StartError, configuredAgents } from "./config.ts";
 import { parseProgram } from "./program-line.ts";
 import { agentFiles, loadAgent, loadAgents } from "./load-agent.ts";
 
@@ -34,8 +34,10 @@ const CATALOG_FILE = "agents.json";
  */
 export async function openCatalog(sources: CatalogSources): Promise<OpenedCatalog | undefined> {
   const { config, files, processes } = sources;
-  const { agents: entries, allowProcesses = false, allowModules = false } = config;
+  const { allowProcesses = false, allowModules = false } = config;
+  const { served: entries } = configuredAgents(config);
   const isSingle = entries === undefined && processes.length === 0;
+  if (isSingle && files.length === 0 && config.agents !== undefined) throw nothingToServe();
   const loaded = isSingle ? await loadAgents(files) : await Promise.all(filesOf(files));
   if (!Array.isArray(loaded)) return undefined;
   // Loaded on demand: a single agent starts faster without it.
@@ -91,15 +93,17 @@ function filesOf(paths: readonly string[]): readonly Promise<Agent>[] {
 }
 
 function checkAgents({ agents }: AgentCatalog, { default: chosen }: ConvokeConfig): void {
-  if (agents.length === 0) {
-    throw new StartError(
-      "There is no agent to serve: add one to agents in the configuration, or name a file.",
-    );
-  }
+  if (agents.length === 0) throw nothingToServe();
   const ids = agents.map(({ id, info }) => id ?? agentIdFrom(info.name));
   if (chosen === undefined || ids.includes(chosen)) return;
   throw new StartError(
     `default in the configuration must be the id of an agent (${ids.join(", ")}), not ${JSON.stringify(chosen)}.`,
+  );
+}
+
+function nothingToServe(): StartError {
+  return new StartError(
+    "There is no agent to serve: add one to agents in the configuration, or name a file.",
   );
 }
 

@@ -4,7 +4,7 @@ import type { Agent } from "@convoke/protocol";
 import type { ServerAgent } from "@convoke/server";
 import { type AgentServer, type ServeAgentOptions, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
-import { loadConfig } from "./config.ts";
+import { StartError, loadConfig } from "./config.ts";
 import { addressWarning, readPlaceInDatabase } from "./database-lines.ts";
 import { loadAgents } from "./load-agent.ts";
 import { type OpenedCatalog, openCatalog } from "./open-catalog.ts";
@@ -63,6 +63,7 @@ export async function runServer(request: ServeRequest): Promise<void> {
   await using opened = await open();
   const catalog = opened?.catalog;
   const agent = catalog?.agents ?? (await loadAgents(files));
+  checkRemoteIds(agent, settings);
   const isDefault = settings.data === undefined && settings.database === undefined;
   const left = Array.isArray(agent) && isDefault ? earlierData(agent) : [];
   const server = await startServer({ agent, catalog, settings, flags, io });
@@ -85,6 +86,18 @@ tasks, stop this server and start it with --data ${quoted(folder)}
 `);
   }
   await stopOnSignal(server, { ...settings, isQuiet: handover !== undefined }, io);
+}
+
+/** Rejects a listed agent with the id of a served one: callers could not tell them apart. */
+function checkRemoteIds(
+  agent: Agent | readonly Agent[],
+  { remoteAgents }: Pick<ServeSettings, "remoteAgents">,
+): void {
+  const taken = [agent].flat().find((one) => Object.hasOwn(remoteAgents, agentKey(one).id));
+  if (taken === undefined) return;
+  throw new StartError(
+    `agents.${agentKey(taken).id} in the configuration is at a URL, and an agent that is served here has the same id: choose another one.`,
+  );
 }
 
 /** What the user gave on the command line, for settings and hints. */

@@ -1,3 +1,4 @@
+import type { ServerStores } from "@convoke/backends/postgres";
 import type { Agent } from "@convoke/protocol";
 import { isLoopbackHost } from "@convoke/protocol/internal";
 import {
@@ -135,29 +136,46 @@ async function openStorage(
   const { folder } = storage;
   const { database: url } = options;
   if (url !== undefined)
-    return { ...storage, ...(await openStores(url, options.hostId, storage.backend)) };
+    return { ...storage, ...(await openStores(url, options, storage.backend)) };
   if (folder === undefined) return storage;
-  return {
-    ...storage,
-    openRegistry: async () => (await import("@convoke/backends/sqlite")).openSqliteRegistry(folder),
-  };
+  const { oldRegistryIn } = await import("@convoke/backends/sqlite");
+  const old = oldRegistryIn(folder);
+  await nameOldRegistry(old, options);
+  return { ...storage, erase: (owner) => old.erase(owner) };
 }
 
 /** What the servers on a database share in addition to their tasks. */
 async function openStores(
   url: string,
-  host: string | undefined,
+  { hostId: host, logger }: Pick<AgentDataOptions, "hostId" | "logger">,
   backend: Backend,
 ): Promise<Partial<AgentStorage>> {
+  let opened: ServerStores | undefined;
   try {
     const { openPostgresStores } = await import("@convoke/backends/postgres");
-    const given = host === undefined ? { url } : { url, host };
-    const { registry, ...stores } = await openPostgresStores(given);
-    return { ...stores, openRegistry: async () => registry };
+    opened = await openPostgresStores(host === undefined ? { url } : { url, host });
+    const { oldRegistry, ...stores } = opened;
+    await nameOldRegistry(oldRegistry, { logger });
+    return { ...stores, erase: (owner) => oldRegistry.erase(owner) };
   } catch (error) {
+    await opened?.close();
     await backend.close();
     throw error;
   }
+}
+
+type OldRegistry = ServerStores["oldRegistry"];
+
+/** Says that entries of an earlier version are left, and how they are deleted. */
+async function nameOldRegistry(
+  old: OldRegistry,
+  { logger }: Pick<AgentDataOptions, "logger">,
+): Promise<void> {
+  const found = await old.find();
+  if (found === undefined) return;
+  logger.warn("the registry of agents was removed, and nothing reads its entries any more", {
+    ...found,
+  });
 }
 
 function isList(agent: Agent | readonly Agent[]): agent is readonly Agent[] {

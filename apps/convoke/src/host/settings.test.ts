@@ -27,21 +27,6 @@ test("push settings, limits and retention come from the environment", () => {
   });
 });
 
-test("the environment switches the registry on or off, and replaces what it may reach", () => {
-  const registry = (env: Record<string, string>, config: Parameters<typeof readSettings>[2] = {}) =>
-    readSettings({}, env, config).registry;
-  const configured = { registry: { allow: ["a.internal"], maxEntries: 9 } };
-
-  expect(registry({})).toBe(false);
-  expect(registry({ CONVOKE_REGISTRY: "1" })).toEqual({});
-  expect(registry({}, configured)).toEqual(configured.registry);
-  expect(registry({ CONVOKE_REGISTRY: "0" }, configured)).toBe(false);
-  expect(registry({ CONVOKE_REGISTRY_ALLOW: "10.0.0.0/8" }, configured)).toEqual({
-    allow: ["10.0.0.0/8"],
-    maxEntries: 9,
-  });
-});
-
 test("the card, streaming, strictness, metrics and the read API come from the environment", () => {
   const env = {
     CONVOKE_CARD_FORM: "v1",

@@ -5,6 +5,7 @@ import {
   type InboundOptions,
   KeyFileError,
   type RateLimitOptions,
+  type RemoteEntries,
   apiKeys,
   bearer,
   normalizeOrigins,
@@ -20,7 +21,7 @@ import {
   type PushOptions,
   type RetentionOptions,
 } from "@convoke/engine";
-import { type ConvokeConfig, StartError } from "./config.ts";
+import { type ConvokeConfig, StartError, configuredAgents } from "./config.ts";
 import { readFiles } from "./file-settings.ts";
 import { type ServeFlags, openToTheWorld } from "./start-problems.ts";
 import { didYouMean } from "../terminal/command-line.ts";
@@ -76,6 +77,8 @@ export interface ServeSettings {
   /** Absent if every caller is accepted. */
   readonly auth?: readonly Authenticator[];
   readonly publicUrl?: string;
+  /** The agents of the configuration that are at other addresses. */
+  readonly remoteAgents: RemoteEntries;
 }
 
 /** @param config the settings of `convoke.config.ts`, which the environment overrides */
@@ -95,6 +98,7 @@ export function readSettings(
   const data = flags.data ?? (env["CONVOKE_DATA"] || undefined);
   const settings = {
     ...own,
+    remoteAgents: configuredAgents(given).remote,
     port:
       flags.port === undefined
         ? readPort("PORT", env["PORT"] || "3000")
@@ -122,7 +126,6 @@ export function readSettings(
     }),
     inbound: { perMinute: readA2AEnvironment(env).inboundPerMinute },
     push: readPush(env),
-    ...readRegistry(env, config.registry),
     retention: { ...config.retention, ...readRetention(env) },
     card: readCard(env),
     streaming: readSwitch("CONVOKE_STREAMING", env["CONVOKE_STREAMING"] || "1"),
@@ -336,20 +339,6 @@ function readPush(env: Readonly<Record<string, string | undefined>>): PushOption
   if (secret === undefined) return { allow };
   validated("CONVOKE_PUSH_SECRET", () => signDelivery({ secret, id: "", timestamp: 0, body: "" }));
   return { allow, secret };
-}
-
-/** Whether there is a registry of agents. The environment changes what the configuration says. */
-function readRegistry(
-  env: Environment,
-  configured: ServerConfig["registry"] = false,
-): Pick<ServerConfig, "registry"> {
-  const given = env["CONVOKE_REGISTRY"];
-  const isOn = given ? readSwitch("CONVOKE_REGISTRY", given) : configured !== false;
-  if (!isOn) return { registry: false };
-  const allow = commaList(env["CONVOKE_REGISTRY_ALLOW"]);
-  validated("CONVOKE_REGISTRY_ALLOW", () => createEgress({ allow }));
-  const options = typeof configured === "object" ? configured : {};
-  return { registry: { ...options, ...(allow.length > 0 && { allow }) } };
 }
 
 /** Validates a setting by using it, and names it in the error. */

@@ -7,9 +7,14 @@
 const ONE_SERVER_EACH =
   "start one server per core instead, each with its own --port, behind a load balancer.";
 
+const LISTS =
+  "there is no registry of agents any more; name agents elsewhere by URL in agents of the configuration: /.well-known/agents.json lists them, and convoke agents <url> searches that list.";
+
 /** Environment variables of servers. */
 const VARIABLES: Readonly<Record<string, string>> = {
   CONVOKE_RG: "CONVOKE_RG is no longer used: the file tools search by themselves. Unset it.",
+  CONVOKE_REGISTRY: `CONVOKE_REGISTRY is no longer used: ${LISTS} Unset it.`,
+  CONVOKE_REGISTRY_ALLOW: `CONVOKE_REGISTRY_ALLOW is no longer used: ${LISTS} Unset it.`,
   CONVOKE_WORKERS: `CONVOKE_WORKERS is no longer used: ${ONE_SERVER_EACH} Unset it.`,
 };
 
@@ -26,10 +31,13 @@ const OPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Settings of `convoke.config.ts`. */
-const CONFIG: Readonly<Record<string, string>> = {};
+const CONFIG: Readonly<Record<string, string>> = {
+  registry: `registry was removed: ${LISTS}`,
+};
 
 /** Commands by their full names. */
 const COMMANDS: Readonly<Record<string, string>> = {
+  ...registryCommands("heartbeat", "register", "report", "route", "search", "unregister"),
   watch: "convoke watch is convoke tasks <url> [task] --watch now.",
 };
 
@@ -38,6 +46,12 @@ const FORMATS: Readonly<Record<string, string>> = {
   json: "--format json was removed: convoke export writes JSON Lines, of which jq -s makes an array.",
   md: "--format md was removed: convoke export writes JSON Lines; convoke log <url> <task> is for people.",
 };
+
+function registryCommands(...names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    names.map((name) => [`agents ${name}`, `convoke agents ${name} was removed: ${LISTS}`]),
+  );
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

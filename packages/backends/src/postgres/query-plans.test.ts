@@ -1,5 +1,4 @@
 import type { Backend, CommitStep, TaskIndex, TaskQuery } from "@convoke/engine";
-import { aRegistryRecord } from "@convoke/engine/testing";
 import { isObject } from "@convoke/protocol/internal";
 import pg from "pg";
 import { describe, expect, onTestFinished, vi } from "vitest";
@@ -58,9 +57,6 @@ const CONSTANT: ReadonlySet<string> = new Set([
   "task by run_by= host=",
   "task by host= wake_at<=",
   "replica by n=",
-  "registry by id=",
-  "registry by id>",
-  "registry by owner= url=",
   "endpoint by key=",
   "endpoint by run_by=",
   "kv by collection= key=",
@@ -79,8 +75,6 @@ describe("with a million stored tasks as with a thousand,", () => {
     expect(await growing(url, statements())).toEqual([
       // The endpoints of all active pushes.
       "push by all of push_endpoint",
-      // The number of registered agents, up to its limit.
-      "registry by all of registry_owner_url_key",
       // Retention stops at the first task that may stay.
       "task by all of task_ended",
       // The unfinished tasks of local agents.
@@ -188,14 +182,7 @@ async function writeAll(backend: Backend): Promise<void> {
 }
 
 /** What servers share in addition to their tasks. */
-async function useStores({ registry, rates, audit }: ServerStores): Promise<void> {
-  const record = aRegistryRecord();
-  for (let count = 0; count < 2; count++) {
-    await registry.register(record, { perOwner: 9, total: 9 }, (known) => known);
-  }
-  await registry.get("a");
-  await registry.list("", 9);
-  await registry.delete("a");
+async function useStores({ rates, audit }: ServerStores): Promise<void> {
   await rates.draw("k", { limit: 9, windowMs: 9 }, 1);
   await rates.arrive("k", { limit: 9, windowMs: 9 });
   await audit.append({ event: "task.ended", json: "{}" });

@@ -41,7 +41,7 @@ export type Migration =
  *   that was deleted and written again has another one.
  * - `rate` counts requests: tokens of a bucket, or the last times. It is not logged, because after a
  *   crash of the database it may begin anew.
- * - `registry.version` changes with the entry, so that a change of an older one is not stored.
+ * - `registry` has entries of the registry of agents that earlier versions had; see `old-registry.ts`.
  */
 export const MIGRATIONS: readonly Migration[] = [
   `

@@ -1,5 +1,3 @@
-import type { RegistryRecord } from "@convoke/engine";
-import { aRegistryRecord, describeRegistryStore } from "@convoke/engine/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { PostgresAuditStore } from "./audit-store.ts";
 import { Connection, toAddress } from "./connection.ts";
@@ -7,12 +5,6 @@ import { emptySchemas } from "./empty-schema.suite.ts";
 import { openPostgresStores } from "./server-stores.ts";
 
 const schemas = emptySchemas();
-
-describeRegistryStore("the registry in Postgres", async () => {
-  const { url } = await schemas();
-  const { registry, close } = await openPostgresStores({ url });
-  return Object.assign(registry, { close });
-});
 
 describe("two processes on one database", () => {
   /** Their stores, and a connection to look at the tables. */
@@ -24,32 +16,6 @@ describe("two processes on one database", () => {
     onTestFinished(async () => void (await Promise.all([a.close(), b.close()])));
     return { a, b, ...database };
   }
-
-  test("have one registry, within its limits and without lost changes", async () => {
-    const { a, b } = await twoStores();
-    const register = ({ registry }: typeof a, id: string, host = id) =>
-      registry.register(
-        aRegistryRecord({ id, url: `https://${host}.example/` }),
-        { perOwner: 3, total: 9 },
-        (known) => known,
-      );
-
-    const [one, other] = await Promise.all([register(a, "a", "same"), register(b, "b", "same")]);
-    const { id } = one as RegistryRecord;
-    await Promise.all(
-      [a, b, a, b].map(({ registry }) =>
-        registry.update(id, (known) => ({ ...known, nextCheckAt: known.nextCheckAt + 1 })),
-      ),
-    );
-    const more = await Promise.all(
-      [a, b, a, b].map((stores, index) => register(stores, `${index}`)),
-    );
-
-    expect(other).toEqual(one);
-    expect(await b.registry.get(id)).toMatchObject({ nextCheckAt: 4 });
-    expect(more.filter((result) => result === "perOwner")).toHaveLength(2);
-    expect(await a.registry.list("", 9)).toHaveLength(3);
-  });
 
   const HOURLY = { limit: 10, windowMs: 3_600_000 };
 

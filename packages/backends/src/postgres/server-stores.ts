@@ -1,15 +1,17 @@
 import { hostname } from "node:os";
-import type { AuditStore, RateStore, RegistryStore } from "@convoke/engine";
+import type { AuditStore, RateStore } from "@convoke/engine";
+import type { OldRegistry } from "../storage/old-registry.ts";
 import { PostgresAuditStore } from "./audit-store.ts";
 import { connectPrepared } from "./migrations.ts";
+import { oldRegistryAt } from "./old-registry.ts";
 import { PostgresRateStore } from "./rate-store.ts";
-import { PostgresRegistryStore } from "./registry-store.ts";
+import { schemaOf } from "./sub-agent-schema.ts";
 
 /** What the servers on one database share in addition to their tasks. */
 export interface ServerStores {
-  readonly registry: RegistryStore;
   readonly rates: RateStore;
   readonly audit: AuditStore;
+  readonly oldRegistry: OldRegistry;
   readonly close: () => Promise<void>;
 }
 
@@ -33,9 +35,9 @@ export async function openPostgresStores({
   const rates = new PostgresRateStore(connection);
   const audit = new PostgresAuditStore(connection, host);
   return {
-    registry: new PostgresRegistryStore(connection),
     rates,
     audit,
+    oldRegistry: oldRegistryAt(connection, schemaOf(url)),
     close: () => {
       rates.close();
       audit.close();

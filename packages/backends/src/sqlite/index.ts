@@ -2,7 +2,7 @@
 
 export { openSqliteBackend } from "./sqlite-backend.ts";
 export type { SqliteBackendOptions } from "./sqlite-backend.ts";
-export { openSqliteRegistry } from "./registry-store.ts";
+export { oldRegistryIn } from "./old-registry.ts";
 export { type MoveOptions, moveDataFolder } from "./move-data.ts";
 
 // What can go wrong

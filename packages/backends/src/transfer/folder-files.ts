@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { REGISTRY_SCHEMA } from "../sqlite/registry-store.ts";
 import type { FileRow, TableRow } from "./store.ts";
 
 /**
@@ -28,7 +27,18 @@ export function* dataFiles(folder: string): Generator<FileRow> {
   }
 }
 
-/** The registry of a folder, which is a database of its own. */
+const REGISTRY_SCHEMA = `
+  CREATE TABLE entries (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    url TEXT NOT NULL,
+    json TEXT NOT NULL,
+    UNIQUE (owner, url)
+  ) WITHOUT ROWID;
+  PRAGMA user_version = 1;
+`;
+
+/** What is left of a registry in a folder, which is a database of its own. */
 export const registryFile = {
   table: "registry",
 

@@ -6,9 +6,7 @@ import { expect, test } from "vitest";
 import { emptySchemas } from "../postgres/empty-schema.suite.ts";
 import { openPostgresBackend } from "../postgres/postgres-backend.ts";
 import { subAgentUrl } from "../postgres/sub-agent-schema.ts";
-import { openPostgresStores } from "../postgres/server-stores.ts";
 import { openPostgresValues } from "../postgres/key-values.ts";
-import { openSqliteRegistry } from "../sqlite/registry-store.ts";
 import { openSqliteBackend } from "../sqlite/sqlite-backend.ts";
 import { temporaryFolder } from "../sqlite/temporary-folder.suite.ts";
 import { fillStore, ownerOf, taskId } from "./a-store.suite.ts";
@@ -229,28 +227,6 @@ test("a target that is given up is empty again, and the source can be used as be
   expect(await database.tasks.unfinished("", 9)).toEqual([]);
   await database.close();
   await (await openSqliteBackend({ folder })).close();
-});
-
-test("the registry of a folder moves to the database, and back", async () => {
-  const { url } = await schemas();
-  const folder = await aFolder(1);
-  const registry = await openSqliteRegistry(folder);
-  const entry = { id: "r1", owner: "ann", url: "http://agent" } as never;
-  await registry.register(entry, { total: 9, perOwner: 9 }, () => entry);
-  await registry.close();
-
-  const { leftOut } = await migrateStores({ from: folder, to: url });
-  const stores = await openPostgresStores({ url });
-  const moved = await stores.registry.get("r1");
-  await stores.close();
-  const back = newFolder();
-  await migrateStores({ from: url, to: back });
-  const returned = await openSqliteRegistry(back);
-
-  expect([...leftOut]).toEqual([]);
-  expect(moved).toMatchObject(entry);
-  expect(await returned.get("r1")).toEqual(entry);
-  await returned.close();
 });
 
 test("API keys and the catalogue are where servers look for them, also after they were changed", async () => {

@@ -3,6 +3,5 @@
 export { describeBackend } from "./describe-backend.ts";
 export { describeBlobStore } from "./describe-blob-store.ts";
 export { describeKeyValues } from "./describe-key-values.ts";
-export { aRegistryRecord, describeRegistryStore } from "./describe-registry-store.ts";
 export { describeHints, describeSharing } from "./describe-sharing.ts";
 export type { SharedStorage, SharingBackend } from "./sharing-contract/shared-storage.ts";

@@ -54,7 +54,7 @@ export function kindOf(entry: unknown): AgentKind {
 }
 
 const FORMS =
-  "Give it a model (an agent with a model), a command (a program), a workspace (a coding agent) or a module (a file)";
+  "Give it a model (an agent with a model), a command (a program), a workspace (a coding agent), a module (a file) or a url (an agent elsewhere, which is listed)";
 
 /**
  * Makes the agent of an entry. Errors name its place, such as `agents.poet`, and what is wrong.

@@ -33,7 +33,6 @@ import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { InboundRate } from "../guard/inbound-rate.ts";
 import type { RateLimiter } from "../guard/rate-limit.ts";
-import type { Registry } from "../registry/registry.ts";
 
 /** The parts of a running server that handle the requests to one agent. Most are shared by all of its agents. */
 export class App {
@@ -77,8 +76,6 @@ export class App {
   /** Absent if push notifications are disabled. */
   readonly push: PushService | undefined;
   readonly erasures: Erasures;
-  /** The registered agents; absent if the server has no registry. */
-  readonly registry: Registry | undefined;
   /** The tenants of this server. */
   readonly tenants: ReadonlySet<string>;
   /** Whether only the forms of the specification are accepted. */
@@ -124,7 +121,6 @@ export class App {
     this.logger = parts.logger;
     this.push = parts.push;
     this.erasures = parts.erasures;
-    this.registry = parts.registry;
     this.tenants = parts.tenants;
     this.isStrict = parts.isStrict;
     this.restFrames = parts.restFrames;

@@ -22,13 +22,7 @@ export type AdminOperation =
   | "replayPushes"
   | "testPush"
   | "listGrants"
-  | "removeGrant"
-  | "searchRegistry"
-  | "getRegisteredAgent"
-  | "registerAgent"
-  | "sendHeartbeat"
-  | "reportCall"
-  | "removeRegisteredAgent";
+  | "removeGrant";
 
 /** The operations on the agents of the server, for its operators. */
 export type AgentOperation =

@@ -34,12 +34,6 @@ const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   testPush: ["operator"],
   listGrants: ["operator", "approver"],
   removeGrant: ["operator", "approver"],
-  searchRegistry: ["operator"],
-  getRegisteredAgent: ["operator"],
-  registerAgent: [],
-  sendHeartbeat: ["operator"],
-  reportCall: [],
-  removeRegisteredAgent: ["operator"],
 };
 
 /**

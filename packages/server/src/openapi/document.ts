@@ -14,7 +14,7 @@ const TAGS: Readonly<Record<string, string>> = {
   "REST 0.3": "A2A 0.3, HTTP+JSON binding.",
   "JSON-RPC": "A2A 0.3 and 1.0, JSON-RPC binding.",
   Public: "Needs no credentials.",
-  Convoke: "Tasks, approvals, pushes, the registry and the agents of a server. Not part of A2A.",
+  Convoke: "Tasks, approvals, pushes and the agents of a server. Not part of A2A.",
   Polling: "The polling protocol before A2A.",
   Coder: "Requests of clients of coding agents. Other agents do not have them.",
 };

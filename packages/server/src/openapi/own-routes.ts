@@ -21,13 +21,13 @@ type Own = readonly [path: string, method: string, facts: Facts];
 /** Paging and the tenant, as all lists below `/convoke/` have them. */
 const PAGED = { pageSize: "integer", pageToken: "text", tenant: "text", owner: "text" } as const;
 
-const ENTRY = object({
-  id: text,
-  url: text,
-  name: text,
-  tags: list(text),
-  isOwn: { type: "boolean" },
-});
+const SKILL = object({ id: text, name: text, description: text, tags: list(text) }, ["id"]);
+
+/** Agents at other addresses may have an id and a URL only. */
+const LISTED_AGENT = object(
+  { id: text, name: text, description: text, url: text, cardUrl: text, skills: list(SKILL) },
+  ["id", "url"],
+);
 
 const DEFINITION = object({ name: text, description: text, model: text });
 
@@ -247,53 +247,6 @@ const ADMIN: Readonly<
       answer: json(object({ replayed: count }, ["replayed"])),
     },
   ],
-  searchRegistry: [
-    "/convoke/registry",
-    "GET",
-    {
-      summary: "Searches the registered agents. Needs a registry, as all of its requests.",
-      query: { ...PAGED, skill: "text", tag: "text", text: "text", state: "text" },
-      answer: json(object({ agents: list(ENTRY), nextPageToken: text }, ["agents"])),
-    },
-  ],
-  registerAgent: [
-    "/convoke/registry",
-    "POST",
-    {
-      summary: "Registers an agent by its base URL.",
-      body: object({ url: text, name: text, tags: list(text) }, ["url"]),
-      answer: json(ENTRY),
-    },
-  ],
-  getRegisteredAgent: [
-    "/convoke/registry/{agentId}",
-    "GET",
-    { summary: "Returns a registered agent.", answer: json(ENTRY) },
-  ],
-  removeRegisteredAgent: [
-    "/convoke/registry/{agentId}",
-    "DELETE",
-    { summary: "Removes a registered agent.", answer: json(object({ removed: text })) },
-  ],
-  sendHeartbeat: [
-    "/convoke/registry/{agentId}:heartbeat",
-    "POST",
-    {
-      summary: "Says that a registered agent is still there.",
-      body: object({ openTasks: count }),
-      isBodyOptional: true,
-      answer: json(ENTRY),
-    },
-  ],
-  reportCall: [
-    "/convoke/registry/{agentId}:report",
-    "POST",
-    {
-      summary: "Says how a call of a registered agent ended.",
-      body: object({ outcome: { enum: ["succeeded", "failed"] } }, ["outcome"]),
-      answer: json(ENTRY),
-    },
-  ],
   listAgents: [
     "/convoke/agents",
     "GET",
@@ -429,7 +382,16 @@ const PUBLIC: Readonly<Record<string, Own>> = {
   listServedAgents: [
     "/.well-known/agents.json",
     "GET",
-    { summary: "Lists the agents of the server.", answer: json(anyObject) },
+    {
+      summary: "Lists the agents of the server, and those at other addresses that it names.",
+      query: { pageToken: "text" },
+      answer: json(
+        object({ agents: list(LISTED_AGENT), default: text, nextPageToken: text }, [
+          "agents",
+          "default",
+        ]),
+      ),
+    },
   ],
   getCardOfAgent: [
     "/api/agents/{agentId}/agent-card",

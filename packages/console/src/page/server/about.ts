@@ -33,7 +33,7 @@ export interface About {
     readonly isApprover: boolean;
   };
   readonly features: Readonly<
-    Record<"agents" | "check" | "metrics" | "push" | "registry" | "streaming", boolean>
+    Record<"agents" | "check" | "metrics" | "push" | "streaming", boolean>
   >;
 }
 

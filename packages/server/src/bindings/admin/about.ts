@@ -22,7 +22,6 @@ export async function handleAbout(
       check: app.check !== undefined,
       metrics: app.metricsHistory !== undefined,
       push: app.push !== undefined,
-      registry: app.registry !== undefined,
       streaming: app.engine.streams,
     },
   };
