@@ -84,13 +84,14 @@ const TIDY = [
 /**
  * Tests that build, install or download packages, keep several servers busy for long, start many
  * programs, move much data, or fill a database. `npm run test:adapters`, `test:cluster`,
- * `test:million`, and those that CI runs, `test:docs`, `test:guides`, `test:interop`, `test:large`
- * and `test:pack`, run them.
+ * `test:million`, and those that CI runs, `test:docs`, `test:fresh`, `test:guides`, `test:interop`,
+ * `test:large` and `test:pack`, run them.
  */
 const HUGE = [
   ...(process.env["CONVOKE_ADAPTERS"] === undefined ? ["test/adapters/frameworks.test.ts"] : []),
   ...(process.env["CONVOKE_PACK_NODES"] === undefined ? ["test/pack/**", "test/deploy/**"] : []),
   ...(process.env["CONVOKE_DOCS"] === undefined ? ["test/docs/site.test.ts"] : []),
+  ...(process.env["CONVOKE_FRESH"] === undefined ? ["test/fresh/**"] : []),
   ...(process.env["CONVOKE_GUIDES"] === undefined
     ? ["examples/coder-ci/**", "examples/mcp-tools/**"]
     : []),

@@ -31,6 +31,7 @@ const LONG_FORMS = [
   "interop",
   "large",
   "pack",
+  "fresh",
   "adapters",
 ];
 

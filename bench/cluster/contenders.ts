@@ -97,7 +97,7 @@ export const SDK: Contender = {
   },
 };
 
-const SDK_FOLDER = fileURLToPath(new URL("sdk", import.meta.url));
+const SDK_FOLDER = fileURLToPath(new URL("../sdk", import.meta.url));
 
 /** The error that ended the stream. */
 async function readSdk(

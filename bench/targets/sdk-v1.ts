@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type AgentCard, type Message, type Part, Role, TaskState } from "a2a-sdk-v1";
 import {
   AgentEvent,
@@ -12,11 +11,9 @@ import {
   ServerCallContext,
   type TaskStore,
 } from "a2a-sdk-v1/server";
-import { DatabaseTaskStore } from "a2a-sdk-v1/server/database";
 import { UserBuilder, jsonRpcHandler } from "a2a-sdk-v1/server/express";
-import Sqlite from "better-sqlite3";
 import express from "express";
-import { Kysely, SqliteDialect } from "kysely";
+import { installProject } from "../../test/harness/install-project.ts";
 import { gateOpened } from "./control.ts";
 import { listen } from "./listen.ts";
 import { QUESTION, chunkText, parseOrder, pauseAfterChunk } from "./order.ts";
@@ -107,21 +104,18 @@ function question(ids: { readonly taskId: string; readonly contextId: string }):
   return { messageId: randomUUID(), role: Role.ROLE_AGENT, parts, ...ids, ...facts };
 }
 
-/** Its SQL store, set up by its own command, in a file that is synced for each commit as ours is. */
-function sqlStore(file: string): TaskStore {
-  const program = join(
-    dirname(createRequire(import.meta.url).resolve("a2a-sdk-v1")),
-    "cli/a2a_db.js",
-  );
-  execFileSync(process.execPath, [program, "upgrade", "--url", `sqlite:${file}`]);
-  const database = new Sqlite(file);
-  database.pragma("journal_mode = WAL");
-  database.pragma("synchronous = FULL");
-  return new DatabaseTaskStore(new Kysely({ dialect: new SqliteDialect({ database }) }));
+/** Its SQL store, whose packages are in a folder of their own: they are no part of the workspace. */
+async function sqlStore(file: string): Promise<TaskStore> {
+  const folder = fileURLToPath(new URL("../sdk", import.meta.url));
+  await installProject(folder);
+  const { sqliteStore } = (await import(join(folder, "sqlite-store.js"))) as {
+    readonly sqliteStore: (file: string) => TaskStore;
+  };
+  return sqliteStore(file);
 }
 
 const { BENCH_SQL_FILE: file } = process.env;
-const store = file === undefined ? new InMemoryTaskStore() : sqlStore(file);
+const store = file === undefined ? new InMemoryTaskStore() : await sqlStore(file);
 const requestHandler = new DefaultRequestHandler(card, store, executor);
 if (process.env["BENCH_EXPRESS"] === undefined) {
   const handler = new JsonRpcTransportHandler(requestHandler);

@@ -59,6 +59,7 @@ export function describePackages({ app, folder, tarballs }: PackedPackages): voi
           repository: { directory: source.slice(ROOT.length) },
           keywords: expect.arrayContaining(["a2a"]),
           publishConfig: { access: "public", provenance: true },
+          engines: { node: ">=22.19" },
         });
       }
     });

@@ -24,6 +24,7 @@ export async function packWorkspaces(folder: string): Promise<readonly string[]>
   await copySources(copy);
   await linkDependencies(copy);
   await succeed(process.execPath, [TSC, "-b"], { cwd: copy });
+  await npm(["run", "manifests"], copy);
   const published = (await workspaces(copy)).filter(({ isPrivate }) => !isPrivate);
   const folders = published.map((workspace) => workspace.folder);
   await npm(["pack", ...folders, "--pack-destination", tarballs], copy);

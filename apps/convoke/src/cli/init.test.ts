@@ -39,7 +39,7 @@ describe("convoke init", () => {
       readonly devDependencies: Readonly<Record<string, string>>;
     };
     const own = jsonIn(new URL("apps/convoke/package.json", root).pathname);
-    const { version, engines } = own as { readonly version: string; readonly engines: unknown };
+    const { version } = own as { readonly version: string };
     expect(jsonIn(join(folder, "package.json"))).toMatchObject({
       name: "my-agent",
       dependencies: { convoke: version },
@@ -47,7 +47,7 @@ describe("convoke init", () => {
         "@types/node": devDependencies["@types/node"],
         typescript: devDependencies["typescript"],
       },
-      engines,
+      engines: { node: ">=22.19" },
     });
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toContain(".convoke/\n");
   });
