@@ -6,7 +6,10 @@ import { type Behaviour, cardAt, serveHostile } from "./hostile-server.ts";
 import { listenOn } from "./peer-server.ts";
 import { check, resultOf, stumbles } from "./run-check.ts";
 
-const QUICK = ["--timeout", "0.5"];
+/** What a server answers is to be seen, not how fast. */
+const PATIENT = ["--timeout", "20"];
+/** For a server that is silent, and so takes all of it. */
+const IMPATIENT = ["--timeout", "5"];
 const GATE = "v1-S2.answers";
 
 function say(status: number, type: string, body: string): Behaviour {
@@ -16,11 +19,13 @@ function say(status: number, type: string, body: string): Behaviour {
   };
 }
 
+const silence: Behaviour = () => undefined;
+
 describe("a server that", () => {
   test.each<readonly [string, Behaviour, RegExp]>([
     ["talks HTML", say(200, "text/html", "<h1>Hello</h1>"), /200 text\/html <h1>/],
     ["fails in HTML", say(500, "text/html", "<h1>Oops</h1>"), /500 text\/html/],
-    ["never answers", () => undefined, /nothing, then nothing more/],
+    ["never answers", silence, /nothing, then nothing more/],
     [
       "disconnects immediately",
       (request) => request.socket.destroy(),
@@ -57,7 +62,7 @@ describe("a server that", () => {
   ])("%s gets a clear result, and nothing else is tried", async (_, behaviour, received) => {
     const url = await serveHostile(behaviour);
 
-    const { report, code } = await check(url, ...QUICK);
+    const { report, code } = await check(url, ...(behaviour === silence ? IMPATIENT : PATIENT));
 
     for (const name of ["JSONRPC 1.0", "HTTP+JSON 1.0"]) {
       expect([name, resultOf(report, GATE, name).outcome]).toEqual([name, "failed"]);
@@ -67,24 +72,28 @@ describe("a server that", () => {
     expect(code).toBe(1);
   });
 
-  const weird = [5, null, "text", [], {}, { task: 5 }, { task: { id: 7, status: [] } }];
-  test.each(weird.map((result) => [JSON.stringify(result), result] as const))(
-    "answers %s to everything gets every request and fails every probe",
-    async (_, result) => {
+  test("answers nonsense to everything gets every request and fails every probe", async () => {
+    const nonsense = [5, null, "text", [], {}, { task: 5 }, { task: { id: 7, status: [] } }];
+    // At the same time, because some probes wait for what does not come.
+    await Promise.all(nonsense.map(failsEveryProbe));
+
+    async function failsEveryProbe(result: unknown): Promise<void> {
       const rpc = JSON.stringify({ jsonrpc: "2.0", id: "convoke-check", result });
       const url = await serveHostile((request, response) => {
         const isRpc = request.url === "/";
         say(200, "application/json", isRpc ? rpc : JSON.stringify(result))(request, response);
       });
 
-      const { report, code } = await check(url, ...QUICK, "--slow", "slow", "--ask", "ask");
+      const { report, code } = await check(url, ...PATIENT, "--slow", "slow", "--ask", "ask");
 
-      expect(code).toBe(1);
-      expect(stumbles(report)).toEqual([]);
-      expect(resultOf(report, "v1-S19.get-unknown", "JSONRPC 1.0").outcome).toBe("failed");
-      expect(resultOf(report, "v1-S19.get-unknown", "HTTP+JSON 1.0").outcome).toBe("failed");
-    },
-  );
+      const answer = JSON.stringify(result);
+      expect(code, answer).toBe(1);
+      expect(stumbles(report), answer).toEqual([]);
+      for (const name of ["JSONRPC 1.0", "HTTP+JSON 1.0"]) {
+        expect(resultOf(report, "v1-S19.get-unknown", name).outcome, answer).toBe("failed");
+      }
+    }
+  }, 120_000);
 
   test("keeps streaming after the end of its task is stopped", async () => {
     const task = { id: "t", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } };
@@ -108,7 +117,7 @@ describe("a server that", () => {
       ["JSONRPC"],
     );
 
-    const { report } = await check(url, "--only", "v1-S14.ends", "--timeout", "10");
+    const { report } = await check(url, "--only", "v1-S14.ends", ...PATIENT);
 
     const { outcome, expected } = resultOf(report, "v1-S14.ends");
     expect(outcome).toBe("failed");
@@ -123,7 +132,7 @@ describe("a gRPC address that", () => {
   test("serves HTTP/1 gets a clear result", async () => {
     const url = await serveHostile(say(200, "text/plain", "hello"), ["GRPC"]);
 
-    const { report } = await check(url, ...QUICK);
+    const { report } = await check(url, ...PATIENT);
 
     expect(resultOf(report, GATE)).toMatchObject({ outcome: "failed" });
     expect(resultOf(report, GATE).expected).toMatch(/gRPC|within/);
@@ -148,7 +157,7 @@ describe("a gRPC address that", () => {
     const origin = `http://127.0.0.1:${port}`;
     const url = await serveCard(JSON.stringify(cardAt(origin, ["GRPC"])));
 
-    const { report } = await check(url, ...QUICK, "--allow-origin", origin);
+    const { report } = await check(url, ...PATIENT, "--allow-origin", origin);
 
     const result = resultOf(report, GATE);
     expect(result.outcome).toBe("failed");
@@ -161,7 +170,7 @@ describe("if there is no card", () => {
   test.each([["no server listens", "http://127.0.0.1:1", "ECONNREFUSED"]])(
     "because %s, the agent could not be reached",
     async (_, url, why) => {
-      const { code, stderr } = await runCli(["check", url, ...QUICK]);
+      const { code, stderr } = await runCli(["check", url, ...PATIENT]);
 
       expect(code).toBe(3);
       expect(stderr).toContain(why);
@@ -181,7 +190,7 @@ describe("if there is no card", () => {
     ],
     ["nothing", say(404, "text/plain", "no"), "answered 404"],
     ["a lock", say(401, "text/plain", "no"), "or use --token, --api-key or --basic"],
-    ["silence", () => undefined, "no response within 0.5 s"],
+    ["silence", silence, "no response within 5 s"],
     [
       "a way out",
       (_, response) => void response.writeHead(301, { location: "https://evil.test/card" }).end(),
@@ -193,7 +202,8 @@ describe("if there is no card", () => {
       const { url, close } = await listenOn(behaviour);
       onTestFinished(close);
 
-      const { code, stderr } = await runCli(["check", url, ...QUICK]);
+      const limit = behaviour === silence ? IMPATIENT : PATIENT;
+      const { code, stderr } = await runCli(["check", url, ...limit]);
 
       expect(code).toBe(3);
       expect(stderr).toContain(why);
@@ -206,7 +216,7 @@ describe("if there is no card", () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
 
-    const { code, stderr } = await runCli(["check", `http://127.0.0.1:${port}`, ...QUICK]);
+    const { code, stderr } = await runCli(["check", `http://127.0.0.1:${port}`, ...PATIENT]);
 
     expect(code).toBe(3);
     expect(stderr).toContain("Parse Error");
@@ -215,7 +225,7 @@ describe("if there is no card", () => {
   test("a card without interfaces fails", async () => {
     const url = await serveCard("{}");
 
-    const { report, code } = await check(url, ...QUICK);
+    const { report, code } = await check(url, ...PATIENT);
 
     expect(resultOf(report, "v1-S2.declares").outcome).toBe("failed");
     expect(code).toBe(1);
