@@ -167,8 +167,8 @@ export default defineConfig({
     // More than there are cores: many tests wait for processes, timers and sockets of their own.
     maxWorkers: 8,
     // Liveness bounds on a slow machine, not performance claims.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -203,7 +203,7 @@ function useReport(start: () => Promise<PeerServer>): () => Report {
   let server: PeerServer;
   beforeAll(async () => {
     server = await start();
-    const options = ["--timeout", "5", "--allow-origin", server.grpcOrigin, ...HABITS];
+    const options = ["--timeout", "20", "--allow-origin", server.grpcOrigin, ...HABITS];
     ({ report } = await check(server.url, ...options));
   }, 120_000);
   afterAll(() => server.close());

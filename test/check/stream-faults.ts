@@ -28,7 +28,7 @@ export const STREAM_FAULTS: readonly SeededFault[] = [
   {
     title: "a stream that stays open",
     id: "v1-S14.ends",
-    options: ["--timeout", "1"],
+    options: ["--timeout", "5"],
     answer: (answered) =>
       answered.headers["content-type"] === "text/event-stream"
         ? { ...answered, endless: true }

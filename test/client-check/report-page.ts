@@ -46,8 +46,8 @@ export const REPORT_PAGES: readonly ReportPage[] = [
   },
 ];
 
-/** Long enough for the slowest probe, which takes three seconds. */
-const TIMEOUT_MS = 8000;
+/** Long enough for the slowest probe, which takes three seconds, also on a busy machine. */
+const TIMEOUT_MS = 20_000;
 
 export async function checkForPage({ drive, versions }: ReportPage): Promise<Results> {
   return checkClient({

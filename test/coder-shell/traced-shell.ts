@@ -50,7 +50,7 @@ export class TracedShell {
       cwd: place,
       // FUNCNEST ends functions that call themselves.
       env: { PATH: join(this.#folder, "bin"), X: "p2 p3", HOME: place, FUNCNEST: "4" },
-      timeout: 10_000,
+      timeout: 20_000,
       killSignal: "SIGKILL",
       ...NOBODY,
     });

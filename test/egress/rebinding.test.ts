@@ -129,7 +129,7 @@ async function take(
     case "post":
       return drain(await egress.request({ url, body: "{}" }));
     case "push":
-      await egress.post(url, { headers: {}, body: "{}", timeoutMs: 2000 });
+      await egress.post(url, { headers: {}, body: "{}", timeoutMs: 20_000 });
       return undefined;
     case "redirect":
       return drain(await egress.request({ url: `${url}/redirect` }));

@@ -62,7 +62,7 @@ test("HTTP/2 is negotiated by ALPN", async () => {
 });
 
 describe("TLS errors have a clear text, and nothing was sent", () => {
-  async function problemOf(port: number, host: string, timeoutMs = 5000): Promise<string[]> {
+  async function problemOf(port: number, host: string, timeoutMs = 20_000): Promise<string[]> {
     const url = `https://${host}:${port}`;
     const egress = createEgress({ ...local, connectTimeoutMs: timeoutMs });
     const attempts = await Promise.allSettled([

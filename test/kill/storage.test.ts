@@ -347,7 +347,7 @@ async function serveLockable(
         "thread",
       ),
   });
-  const other = new DatabaseSync(join(folder, "tasks.db"), { timeout: 10_000 });
+  const other = new DatabaseSync(join(folder, "tasks.db"), { timeout: 20_000 });
   onTestFinished(async () => {
     other.close();
     await server.close();

@@ -59,10 +59,12 @@ describe("when no answer arrives in time", () => {
 
 test("the time in which a task waits does not count towards its budget", async () => {
   const model = scriptedModel([calls("asking"), "Fine."]);
-  const world = new LoopWorld({ model, tools: [asking], budget: { timeMs: 2000 } });
+  let aheadMs = 0;
+  const now = () => Date.now() + aheadMs;
+  const world = new LoopWorld({ model, tools: [asking], budget: { timeMs: 60_000 } }, { now });
   const asked = await world.ask("go");
 
-  await new Promise((resolve) => setTimeout(resolve, 2200));
+  aheadMs += 3_600_000;
   const done = await world.ask("that", { taskId: asked.id });
 
   expect(done.status.state).toBe("completed");

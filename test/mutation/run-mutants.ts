@@ -75,6 +75,8 @@ function project(name: string, ...plugins: readonly Plugin[]): object {
       fsModuleCache: false,
       // A fault may make a test wait forever.
       testTimeout: 60_000,
+      // Without a fault, as in any other run. With one, most polls wait in vain.
+      expect: { poll: { timeout: name === SOUND ? 20_000 : 1000 } },
       env: { CONVOKE_GATE_RUNS: "60", CONVOKE_GATE_END: "first" },
     },
   };

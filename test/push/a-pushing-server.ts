@@ -12,7 +12,7 @@ import { memoryLogger } from "../engine/an-engine.ts";
  */
 const QUICK: PushOptions = {
   allow: ["127.0.0.1"],
-  timeoutMs: 15_000,
+  timeoutMs: 20_000,
   backoff: { firstMs: 10, longestMs: 50 },
 };
 

@@ -274,7 +274,7 @@ describe("a config that is deleted", () => {
     const [, dialect] = PUSH_DIALECTS as [unknown, (typeof PUSH_DIALECTS)[0]];
     const webhook = await Webhook.start();
     webhook.manner = hangs;
-    const server = await aPushingServer(aChattyAgent(), { timeoutMs: 10_000 });
+    const server = await aPushingServer(aChattyAgent(), { timeoutMs: 60_000 });
     const taskId = taskIdOf(await dialect.send(server.url, { url: webhook.url, id: "x" }));
     await webhook.hasReceived(1);
 

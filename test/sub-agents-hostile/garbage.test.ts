@@ -171,7 +171,7 @@ test.each([
     SendStreamingMessage: ({ response }) =>
       response.writeHead(200, { "content-type": type }).end(body),
   });
-  const boss = await aBossOf(agent.url, { rules: { timeoutMs: 5000 } });
+  const boss = await aBossOf(agent.url, { rules: { timeoutMs: 20_000 } });
 
   const { task } = await (await boss.client()).send("go");
 

@@ -23,7 +23,7 @@ import type { ServeSettings } from "./serve-process.ts";
 import { Webhook } from "./webhook.ts";
 
 const CLIENT_TOOLS = "https://convoke.dev/extensions/client-tools/v1";
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 20_000;
 /**
  * A step is in the log before its body runs, and a notification is accepted before its cursor
  * moves.

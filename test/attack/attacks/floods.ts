@@ -7,7 +7,7 @@ import { ann, annOf, callersOf, mainInterface } from "../wire/a2a.ts";
 import { openSocket, rawRequest, statusesIn } from "../wire/raw.ts";
 import { flood } from "../wire/recovery.ts";
 
-const SLOW_MS = 15_000;
+const SLOW_MS = 20_000;
 
 /** Opens connections in groups, so that the backlog of the port is not what is tested. */
 async function openMany(target: Target, count: number, first: string): Promise<readonly Socket[]> {

@@ -157,7 +157,7 @@ export const OUTBOUND: AttackFamily = {
         const before = receiver.requests();
         const authentication = { schemes: ["Bearer"], credentials: "secret-of-receiver" };
         await pushed(ann(target), { url: receiver.url, token: "secret-token", authentication });
-        for (let waited = 0; receiver.requests() === before && waited < 5000; waited += 50) {
+        for (let waited = 0; receiver.requests() === before && waited < 20_000; waited += 50) {
           await sleep(50);
         }
         await sleep(DELIVERY_MS);

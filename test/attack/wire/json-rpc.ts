@@ -36,7 +36,7 @@ export async function post(
 }
 
 /** How long one request may keep the server busy. */
-export const BUSY_MS = 15_000;
+export const BUSY_MS = 20_000;
 
 /** A call of JSON-RPC with params that are already text. */
 export function callText(target: Target, method: "send" | "get", params: string): string {

@@ -74,7 +74,7 @@ function askFor(remote: RemoteAgent, asking: Asking): Promise<Outcome> {
 }
 
 function followOptions(asking: Asking): FollowOptions {
-  const { idleTimeoutMs = 8000, giveUpMs = 8000 } = asking.scenario.settings ?? {};
+  const { idleTimeoutMs = 20_000, giveUpMs = 20_000 } = asking.scenario.settings ?? {};
   return {
     signal: signalFor(asking),
     idleTimeoutMs,

@@ -136,10 +136,10 @@ test("the blocks do not depend on the pieces in which the text arrives", () => {
 });
 
 test("markup that never ends is read in linear time", () => {
-  const text = "**a *b _c `d ~~e [f](".repeat(900);
+  const text = "**a *b _c `d ~~e [f](".repeat(3600);
   const started = performance.now();
 
   renderMarkdown(text, 80);
 
-  expect(performance.now() - started).toBeLessThan(5000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });

@@ -17,7 +17,7 @@ test("a name that resolved to a public address for the card may not resolve to a
     base: BASE,
     message: "hi",
     depth: 1,
-    timeoutMs: 1000,
+    timeoutMs: 20_000,
     options: { trusted: false },
   };
   const invocation = new A2aInvocation(order, CARD);
