@@ -2,6 +2,7 @@ import {
   type ArtifactUpdateEvent,
   type StatusUpdateEvent,
   textOf,
+  textOfParts,
   textPart,
 } from "@convoke/protocol";
 import type { Model, ModelRequest } from "@convoke/runtime";
@@ -9,6 +10,40 @@ import { scriptedModel } from "@convoke/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { LoopWorld } from "./a-loop-world.ts";
 import { calls, echoTool, statusText, told } from "./scripts.ts";
+
+/** The texts of the answer as clients receive them, with a `+` before those that are appended. */
+async function writtenTo(world: LoopWorld, taskId: string): Promise<readonly string[]> {
+  const updates = (await world.events(taskId)).filter(
+    (event): event is ArtifactUpdateEvent => event.kind === "artifact-update",
+  );
+  return updates
+    .map(({ append, artifact }) => `${append === true ? "+" : ""}${textOfParts(artifact.parts)}`)
+    .filter((text) => text !== "+");
+}
+
+describe("a crash in the middle of an answer of the model", () => {
+  test.each([
+    ["uses the same words", "one two three", ["+three"]],
+    ["uses other words", "one red", ["one red"]],
+    ["says less", "one ", ["one "]],
+    ["says nothing", [calls("echo", { text: "a" })], [""]],
+  ])("is followed by what is new if the next answer %s", async (_, second, written) => {
+    const model = scriptedModel([
+      [{ kind: "text", text: "one two " }, { kind: "silence" }],
+      second,
+      { kind: "finish" },
+    ]);
+    const world = new LoopWorld({ model, tools: [echoTool()] });
+    const taskId = await world.tell("go");
+    await expect.poll(() => writtenTo(world, taskId)).toEqual(["one two "]);
+
+    await world.restart();
+
+    const task = await world.settled(taskId);
+    expect(task.status.state).toBe("completed");
+    expect((await writtenTo(world, taskId)).slice(1)).toEqual(written);
+  });
+});
 
 describe("a transient error of the model", () => {
   test("is retried visibly, and partial output is not repeated", async () => {
@@ -42,6 +77,20 @@ describe("a transient error of the model", () => {
       [textPart("I look.")],
       [textPart("I look.\n\nThe answer is 42.")],
     ]);
+  });
+
+  test.each([
+    ["uses the same words", "one two three", ["+three"]],
+    ["uses other words", "one red", ["one red"]],
+    ["says less", "one ", ["one "]],
+  ])("is followed by what is new if the next answer %s", async (_, second, written) => {
+    const model = scriptedModel([[{ kind: "text", text: "one two " }, { kind: "cut" }], second]);
+    const world = new LoopWorld({ model });
+
+    const task = await world.ask("go");
+
+    expect(textOf(task)).toBe(second);
+    expect((await writtenTo(world, task.id)).slice(1)).toEqual(written);
   });
 
   test("that persists is given up after the allowed attempts, with a safe text", async () => {

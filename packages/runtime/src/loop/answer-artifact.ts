@@ -29,7 +29,8 @@ export function answerIdFor({ turn }: LoopScope): string {
 
 /**
  * The answer of a task: one artifact, to which every iteration appends the model's text. If an
- * answer breaks off and is requested again, the artifact is sent again without the broken part.
+ * answer breaks off and is requested again, what is the same as before is not sent again. If the
+ * model uses other words, the artifact begins again without the broken part.
  */
 export class AnswerArtifact implements AnswerTarget {
   readonly artifactId: string;
@@ -38,8 +39,10 @@ export class AnswerArtifact implements AnswerTarget {
   #kept = "";
   /** The text of the current iteration. */
   #current = "";
+  /** What was sent of an answer that broke off, until the next one has differed or come as far. */
+  #broken: string | undefined;
   #isOpen = false;
-  #hasBroken = false;
+  #mayBeStale = false;
 
   constructor(scope: LoopScope) {
     this.#scope = scope;
@@ -50,40 +53,48 @@ export class AnswerArtifact implements AnswerTarget {
     if (text === "") return;
     const piece = this.#current === "" && this.#kept !== "" ? BETWEEN + text : text;
     this.#current += piece;
-    if (this.#hasBroken) this.#reopen();
-    else this.#say(piece, this.#isOpen);
-    this.#isOpen = true;
+    if (this.#broken === undefined) this.#say(piece, this.#isOpen);
+    else this.#compare(this.#broken);
   }
 
   breakOff(): void {
-    this.#hasBroken ||= this.#current !== "";
+    this.#broken ??= this.#current === "" ? undefined : this.#current;
     this.#current = "";
   }
 
   mayBeStale(): void {
-    this.#hasBroken ||= !this.#isOpen;
+    this.#mayBeStale = true;
   }
 
   keep(): void {
-    if (this.#hasBroken && this.#isOpen) this.#reopen();
+    if (this.#broken !== undefined) this.#reopen();
     this.#kept += this.#current;
     this.#current = "";
   }
 
   /** Streams end an artifact with `lastChunk` (0.3 §7.2). */
   close(): void {
-    if (!this.#isOpen && !this.#hasBroken) return;
-    const text = this.#hasBroken ? this.#kept : "";
-    this.#scope.say({ ...this.#chunk(text, !this.#hasBroken), lastChunk: true });
+    if (!this.#isOpen && !this.#mayBeStale) return;
+    const isBroken = this.#broken !== undefined || !this.#isOpen;
+    const text = isBroken ? this.#kept : "";
+    this.#scope.say({ ...this.#chunk(text, !isBroken), lastChunk: true });
+  }
+
+  #compare(broken: string): void {
+    if (this.#current.startsWith(broken)) {
+      this.#broken = undefined;
+      const rest = this.#current.slice(broken.length);
+      if (rest !== "") this.#say(rest, true);
+    } else if (!broken.startsWith(this.#current)) this.#reopen();
   }
 
   #reopen(): void {
-    this.#hasBroken = false;
-    const text = this.#kept + this.#current;
-    this.#say(text, false);
+    this.#broken = undefined;
+    this.#say(this.#kept + this.#current, false);
   }
 
   #say(text: string, append: boolean): void {
+    this.#isOpen = true;
     this.#scope.say(this.#chunk(text, append));
   }
 

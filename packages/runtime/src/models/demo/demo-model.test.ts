@@ -59,6 +59,15 @@ describe("the demo model", () => {
     expect(one.filter(({ kind }) => kind === "text").length).toBeGreaterThan(10);
   });
 
+  test("answers in other words each time on request", async () => {
+    const [one, two] = (await Promise.all([answerTo("vary to 5"), answerTo("vary to 5")])).map(
+      textOf,
+    );
+
+    expect(one).toMatch(/^Demo model, no AI\. In other words \(\w+\): 1 2 3 4 5$/);
+    expect(two).not.toBe(one);
+  });
+
   test.each([
     ["get-weather", { city: "demo city", days: 2, unit: "celsius" }],
     ["Please GET-WEATHER(city=Rome, days=3).", { city: "Rome", days: 3, unit: "celsius" }],

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type {
   JsonSchema,
   Model,
@@ -19,7 +20,7 @@ interface DemoOptions {
 
 /**
  * A model that needs neither a key nor any AI, to try out the system. It knows a few commands, and
- * always gives the same answer to the same request.
+ * always gives the same answer to the same request, except to `vary`, as a real model would.
  */
 export function demoModel({ wordDelayMs = 10 }: DemoOptions = {}): Model {
   return {
@@ -60,8 +61,11 @@ function final(text: string, request: ModelRequest): readonly ScriptStep[] {
 }
 
 function command(text: string, request: ModelRequest): readonly ScriptStep[] {
-  const [, upTo] = /\bcount(?: to)? (\d{1,5})\b/i.exec(text) ?? [];
-  if (upTo !== undefined) return [say(counted(Number(upTo)))];
+  const [, how = "", upTo] = /\b(count|vary)(?: to)? (\d{1,5})\b/i.exec(text) ?? [];
+  if (upTo !== undefined) {
+    const numbers = counted(Number(upTo));
+    return [say(how.toLowerCase() === "vary" ? inOtherWords(numbers) : numbers)];
+  }
   if (/^\s*fail\b/i.test(text)) {
     throw new ModelError("refused", "demo: the demo model was asked to fail, and does");
   }
@@ -87,6 +91,11 @@ function counted(upTo: number): string {
   return Array.from({ length: upTo }, (_, index) => index + 1).join(" ");
 }
 
+/** An opening that is another one each time. */
+function inOtherWords(text: string): string {
+  return `In other words (${randomUUID().slice(0, 8)}): ${text}`;
+}
+
 /** Maximum length of a tool result in a summary. */
 const MAX_RESULT = 400;
 
@@ -109,6 +118,7 @@ function help(text: string, { tools }: ModelRequest): string {
     `${heard} Try one of these:`,
     ...offers,
     "- `count to 50`: a long answer, to watch it or to cancel it",
+    "- `vary to 50`: the same in other words each time, as after `kill -9` in the middle of it",
     "- `think`: I show a thought first",
     "- `cite`: I name a source",
     "- `fail`: I fail, to see what that looks like",
