@@ -69,7 +69,6 @@ test("every caller learns which agents the server has, where they are, and what 
   ]);
   expect(features).toEqual({
     agents: true,
-    check: true,
     metrics: true,
     push: false,
     streaming: true,

@@ -15,7 +15,6 @@ const PATHS = [
   "pushes:test",
   "grants",
   "grants/x",
-  "check",
 ];
 
 describe("a server that listens on other addresses", () => {
@@ -35,16 +34,14 @@ test("an agent in an app has a read API only if the app switches it on", async (
   const { statuses: on, text } = await mounted({ readApi: true });
 
   expect(off).toEqual(PATHS.map(() => 404));
-  expect(on).toEqual([200, 200, 200, 404, 404, 404, 405, 200, 405, 405]);
+  expect(on).toEqual([200, 200, 200, 404, 404, 404, 405, 200, 405]);
   expect(text).toContain("there is no task x");
 });
 
-test("a server that measures nothing has no metrics here, either, and one in an app no check", async () => {
+test("a server that measures nothing has no metrics here, either", async () => {
   const { app } = await mounted({ readApi: true, metrics: false });
-  const status = (path: string, method = "GET"): Promise<number> =>
-    statusOf(app.fetch(new Request(`http://localhost/convoke/${path}`, { method })));
 
-  expect([await status("metrics"), await status("check", "POST")]).toEqual([404, 404]);
+  expect(await statusOf(app.fetch(new Request("http://localhost/convoke/metrics")))).toBe(404);
 });
 
 async function mounted(options: Partial<MountOptions>) {

@@ -42,7 +42,6 @@ export interface Origin {
     | "console"
     | "metricsText"
     | "metricsHistory"
-    | "check"
     | "isOperator"
     | "onLimit"
   >;

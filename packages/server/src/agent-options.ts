@@ -13,7 +13,6 @@ import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convo
 import type { AgentManager } from "./bindings/agent-manager.ts";
 import type { ConsoleFiles } from "./bindings/console/handle.ts";
 import type { Interceptor } from "./bindings/interceptors.ts";
-import type { CheckServer } from "./bindings/server-check.ts";
 import type { RemoteEntries } from "./cards/agent-list.ts";
 import type { CardOptions } from "./cards/card-binding.ts";
 import type { AuthOptions } from "./guard/authenticate.ts";
@@ -107,13 +106,6 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly readApi?: boolean;
   /** The files of the web console, which is served at `/console`. Default: there is none. */
   readonly console?: ConsoleFiles;
-  /**
-   * Checks how well an agent of this server conforms to A2A, when an operator asks for it with
-   * `POST /convoke/check`. It is called with the address of the server and the credentials of the
-   * operator. Default: there is no check, and the path is 404. `serve` of the package `convoke` has
-   * one. A server inside an app does not know its address and has none.
-   */
-  readonly check?: CheckServer;
   /**
    * Creates what changes the agents for operators, when the agents are served. Default: they can only
    * be changed by code, and `/convoke/agents` is 404.

@@ -278,8 +278,6 @@ export class Host {
         readApi: this.#servesReads,
         console: options.console,
         ...this.#metricsParts(running),
-        check: options.check &&
-          address && { run: options.check, url: options.publicUrl ?? toUrl(address) },
         isOperator,
         onLimit: this.handler.onLimit,
       },

@@ -9,7 +9,6 @@ export {
   type AgentManager,
   type ManagedAgent,
 } from "./bindings/agent-manager.ts";
-export type { CheckServer, ServerCheckRequest } from "./bindings/server-check.ts";
 export type { AuthOptions } from "./guard/authenticate.ts";
 export {
   type AuthEnvironment,

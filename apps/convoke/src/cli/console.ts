@@ -6,10 +6,9 @@ import {
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import { authHeaders } from "../connect/auth.ts";
 import { connectOptions } from "../connect/connect-options.ts";
 import { startLines, startServer, stopOnSignal } from "../host/run-server.ts";
-import type { AgentServer, ServeAgentOptions } from "../host/serve-agent.ts";
+import type { AgentServer } from "../host/serve-agent.ts";
 import { readSettings } from "../host/settings.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { type Command, type CommandContext } from "../terminal/command.ts";
@@ -53,14 +52,10 @@ async function openConsole(context: CommandContext): Promise<number> {
   const { io } = context;
   const url = readUrl(context);
   rejectMoreArguments(context);
-  const options = await connectOptions(context);
-  const agent = await connect(url, options);
+  const agent = await connect(url, await connectOptions(context));
   try {
     return await orNotStarted(io, async () => {
-      const server = await startConsole(agent, context, async (request) => {
-        const { checkServer } = await import("../host/check-server.ts");
-        return checkServer({ ...request, url, credentials: await authHeaders(options.auth, url) });
-      });
+      const server = await startConsole(agent, context);
       io.stdout(banner(agent, server));
       await stopOnSignal(server, { drainMs: 0 }, io);
     });
@@ -70,11 +65,7 @@ async function openConsole(context: CommandContext): Promise<number> {
 }
 
 /** The settings of servers in the environment are for agents that are served to others. */
-async function startConsole(
-  agent: RemoteAgent,
-  context: CommandContext,
-  check: NonNullable<ServeAgentOptions["check"]>,
-): Promise<AgentServer> {
+async function startConsole(agent: RemoteAgent, context: CommandContext): Promise<AgentServer> {
   const { io, text } = context;
   const { origin, pathname } = new URL(readUrl(context));
   const flags = {
@@ -84,7 +75,7 @@ async function startConsole(
     data: text("data") ?? stateFolder("console", origin + pathname.replace(/\/$/, ""), io.env),
     started: io.started,
   } as const;
-  const settings = { ...readSettings(flags, {}), console: true, check };
+  const settings = { ...readSettings(flags, {}), console: true };
   return startServer({ agent, settings, flags, io });
 }
 

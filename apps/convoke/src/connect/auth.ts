@@ -166,15 +166,7 @@ export async function toRequestParts(
 export async function readAuthHeaders(
   context: CommandContext,
 ): Promise<Readonly<Record<string, string>>> {
-  return authHeaders(await readAuth(context), readUrl(context));
-}
-
-/** The same for credentials that have been read already. */
-export async function authHeaders(
-  auth: CommandAuth | undefined,
-  url: string,
-): Promise<Readonly<Record<string, string>>> {
-  const { headers, query } = await toRequestParts(auth, url);
+  const { headers, query } = await toRequestParts(await readAuth(context), readUrl(context));
   if (Object.keys(query).length > 0) {
     throw new UsageError("An --api-key in the query is not supported here; send it as a header.");
   }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AgentCatalog } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
 import type { ServerAgent } from "@convoke/server";
-import { type AgentServer, type ServeAgentOptions, createLogger, serve } from "./serve-agent.ts";
+import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { StartError, loadConfig } from "./config.ts";
 import { addressWarning, readPlaceInDatabase } from "./database-lines.ts";
@@ -139,7 +139,7 @@ interface Start {
   readonly agent: Agent | readonly Agent[];
   /** The catalogue of several agents. */
   readonly catalog?: AgentCatalog | undefined;
-  readonly settings: ServeSettings & ServerConfig & Pick<ServeAgentOptions, "check">;
+  readonly settings: ServeSettings & ServerConfig;
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }

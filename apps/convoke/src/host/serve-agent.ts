@@ -72,7 +72,6 @@ export async function serve(
   let opened: AgentStorage | undefined;
   const server = await serveOn(agent, {
     port: 3000,
-    check: async (request) => (await import("./check-server.ts")).checkServer(request),
     ...rest,
     host,
     ...consoleParts(options.console ?? isLoopbackHost(host), rest),

@@ -18,8 +18,6 @@ export type AuditEvent =
   | "push.tested"
   /** A tool that was approved for always needs approvals again. */
   | "grant.removed"
-  /** An operator checks an agent of the server. */
-  | "check.started"
   /** The operator has ended a task. */
   | "task.ended"
   /** A caller has deleted tasks: its own, or as an operator those of others. */

@@ -27,7 +27,6 @@ import type { CardBinding } from "../cards/card-binding.ts";
 import type { ConsoleFiles } from "./console/handle.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 import type { Operations } from "./interceptors.ts";
-import type { CheckServer } from "./server-check.ts";
 import type { Authorization } from "../guard/authorize.ts";
 import type { RoleOptions } from "../guard/roles.ts";
 import type { Guard } from "../guard/guard.ts";
@@ -59,8 +58,6 @@ export class App {
   readonly agentManager: () => AgentManager | undefined;
   /** The metrics as text; `undefined` if they are not served. */
   readonly metricsText: (() => string) | undefined;
-  /** Checks the agents at the address of the server; `undefined` if it cannot, or has no address. */
-  readonly check: { readonly run: CheckServer; readonly url: string } | undefined;
   /** The metrics of the last hour; `undefined` if nothing is measured, or if the read API is off. */
   readonly metricsHistory: MetricsHistory | undefined;
   /** Whether a caller may see what concerns all callers, such as metrics. */
@@ -111,7 +108,6 @@ export class App {
     this.agentManager = parts.agentManager;
     this.metricsText = parts.metricsText;
     this.metricsHistory = parts.metricsHistory;
-    this.check = parts.check;
     this.isOperator = parts.isOperator;
     this.cors = parts.cors;
     this.card = parts.card;

@@ -13,7 +13,6 @@ import { isObject } from "@convoke/protocol/internal";
 export type AdminOperation =
   | "describeServer"
   | "readMetrics"
-  | "runCheck"
   | "listApprovals"
   | "decideApproval"
   | "deleteTasks"

@@ -22,7 +22,6 @@ export type RoleOperation = AdminOperation | "listTasks" | "getTask";
 const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
   describeServer: [],
   readMetrics: [],
-  runCheck: [],
   listTasks: ["operator"],
   getTask: ["operator"],
   deleteTasks: ["operator"],

@@ -64,15 +64,6 @@ const ADMIN: Readonly<
       answer: json(anyObject),
     },
   ],
-  runCheck: [
-    "/convoke/check",
-    "POST",
-    {
-      summary: "Checks the conformance of an agent, for operators. Needs the read API.",
-      body: object({ agent: text, only: list(text) }),
-      answer: eventStream(anyObject),
-    },
-  ],
   listTasks: [
     "/convoke/tasks",
     "GET",

@@ -9,11 +9,10 @@ import { ask } from "../server/session.ts";
 import { AgentBadges } from "./agent-badges.tsx";
 import { readCardFile } from "./card-file.ts";
 import { CardSections } from "./card-sections.tsx";
-import { CheckPanel } from "./check-panel.tsx";
 import { RawCardPanel } from "./raw-card.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
 
-/** The card of an agent, its tools, and whether it conforms to A2A. */
+/** The card of an agent, and its tools. */
 export function AgentPage({ agent }: { readonly agent: AgentSummary }) {
   const { id, name, version, path, remote } = agent;
   const isServed = path !== undefined && agent.isEnabled;
@@ -51,17 +50,11 @@ export function AgentPage({ agent }: { readonly agent: AgentSummary }) {
         <>
           <CardSections card={card.value} isOwn={remote === undefined} />
           <ToolsPanel agentId={id} />
-          {canCheck() && <CheckPanel agentId={id} />}
           <RawCardPanel agent={agent} />
         </>
       )}
     </div>
   );
-}
-
-function canCheck(): boolean {
-  const { caller, features } = about.value ?? {};
-  return caller?.isOperator === true && features?.check === true;
 }
 
 /** Enables or disables an agent, if this visitor may. */

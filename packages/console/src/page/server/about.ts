@@ -32,9 +32,7 @@ export interface About {
     readonly readsAllOwners: boolean;
     readonly isApprover: boolean;
   };
-  readonly features: Readonly<
-    Record<"agents" | "check" | "metrics" | "push" | "streaming", boolean>
-  >;
+  readonly features: Readonly<Record<"agents" | "metrics" | "push" | "streaming", boolean>>;
 }
 
 /** Absent until it has been read. */

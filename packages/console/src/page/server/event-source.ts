@@ -51,10 +51,7 @@ function isForGood({ status }: ServerProblem): boolean {
 }
 
 /** Reads server-sent events until the response ends. */
-export async function readEvents(
-  response: Response,
-  onEvent: (event: SseEvent) => void,
-): Promise<void> {
+async function readEvents(response: Response, onEvent: (event: SseEvent) => void): Promise<void> {
   const decoder = new SseDecoder();
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (let next = await reader.read(); !next.done; next = await reader.read()) {

@@ -19,7 +19,6 @@ export async function handleAbout(
     caller: describeCaller(app, caller),
     features: {
       agents: app.agentManager() !== undefined,
-      check: app.check !== undefined,
       metrics: app.metricsHistory !== undefined,
       push: app.push !== undefined,
       streaming: app.engine.streams,

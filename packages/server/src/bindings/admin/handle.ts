@@ -95,14 +95,6 @@ const SERVER_PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute
     },
   ],
   [
-    "/convoke/check",
-    {
-      name: "runCheck",
-      method: "POST",
-      handle: async (...call) => (await import("./check.ts")).handleCheck(...call),
-    },
-  ],
-  [
     "/convoke/metrics",
     {
       name: "readMetrics",
