@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "convoke";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { installInto } from "../pack/npm.ts";
 import { getNode, getTooOldNode, hasPackagedNode } from "../pack/runtimes.ts";
 import { CAN_CHOOSE_USER, Machine } from "./machine.ts";
 
@@ -23,6 +24,9 @@ const NODES: Readonly<Record<string, (folder: string) => Promise<string | undefi
   "22": (folder) => getNode("22.23.3", folder),
   "24": async () => process.execPath,
 };
+
+/** The npm that comes with each of them. */
+const NPMS: Readonly<Record<string, string>> = { "20": "10.8.2", "22": "10.9.4", "24": "11.6.2" };
 
 /** What this machine can try: only root can be two users, and npm has other Nodes for Linux only. */
 const LINES = IS_WHOLE ? Object.keys(NODES) : ["20"];
@@ -45,7 +49,14 @@ describe.each(machines)("a machine with Node $line, npm and git alone, as $user"
   beforeAll(async () => {
     const node = await NODES[one.line]!(folder);
     if (node === undefined) throw new Error(`There is no Node ${one.line} for this platform.`);
-    machine = await Machine.create({ node, isRoot: one.user === "root" });
+    const version = NPMS[one.line]!;
+    const npm = join(folder, `npm-${version}`);
+    await installInto(npm, [`npm@${version}`]);
+    machine = await Machine.create({
+      node,
+      npm: join(npm, "node_modules", "npm"),
+      isRoot: one.user === "root",
+    });
   }, WITHIN_MS);
 
   afterAll(() => machine.remove(), WITHIN_MS);

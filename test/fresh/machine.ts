@@ -8,8 +8,26 @@ import { Program, type ProgramEnd } from "../harness/running-program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** `sh` is what npm runs scripts with, and every system has it. */
-const PROGRAMS = ["npm", "npx", "git", "sh"];
+/** Git, and what every system has: npm runs scripts with `sh`, and tests run commands. */
+const PROGRAMS = [
+  ...["git", "sh", "bash", "cat", "chmod", "cp", "cut", "date", "dirname", "echo", "env", "false"],
+  ...[
+    "find",
+    "grep",
+    "head",
+    "ln",
+    "ls",
+    "mkdir",
+    "mktemp",
+    "mv",
+    "nice",
+    "nohup",
+    "printf",
+    "pwd",
+  ],
+  ...["rm", "sed", "seq", "sleep", "sort", "stat", "tail", "tee", "test", "timeout", "touch", "tr"],
+  ...["true", "uname", "wc", "xargs", "yes"],
+];
 
 /** An ordinary user: it owns its clone and its home, and nothing else. */
 const NOBODY = 65_534;
@@ -20,6 +38,8 @@ const NETWORK = /^(?:https?_proxy|no_proxy|node_extra_ca_certs|npm_config_(?:caf
 export interface MachineOptions {
   /** The Node of the machine. */
   readonly node: string;
+  /** The folder of the npm that comes with it. */
+  readonly npm: string;
   readonly isRoot: boolean;
 }
 
@@ -40,12 +60,15 @@ export class Machine {
     this.#command = command;
   }
 
-  static async create({ node, isRoot }: MachineOptions): Promise<Machine> {
+  static async create({ node, npm, isRoot }: MachineOptions): Promise<Machine> {
     const folder = await mkdtemp(join(tmpdir(), "convoke-fresh-"));
     const [path, home] = [join(folder, "bin"), join(folder, "home")];
     await mkdir(path);
     await mkdir(home);
     await symlink(realpathSync(node), join(path, "node"));
+    for (const name of ["npm", "npx"]) {
+      await symlink(join(npm, "bin", `${name}-cli.js`), join(path, name));
+    }
     for (const name of PROGRAMS) await symlink(realpathSync(programOnPath(name)), join(path, name));
     await succeed("git", ["clone", "--quiet", `file://${ROOT}`, join(folder, "clone")], {});
     const settings = Object.entries({ ...network(), PATH: path, HOME: home });
