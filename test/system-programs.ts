@@ -25,6 +25,8 @@ export const SYSTEM_PROGRAMS = {
   /** A shell whose completion is tested. */
   fish: { variable: "FISH_PATH", commands: ["fish"], debian: "fish" },
   git: { variable: "GIT_PATH", commands: ["git"], debian: "git" },
+  /** Names the process behind a port, in the README. */
+  lsof: { variable: "LSOF_PATH", commands: ["lsof"], debian: "lsof" },
   /** The load balancer of the cluster example. Debian installs it where only root has it on PATH. */
   nginx: {
     variable: "CONVOKE_NGINX",

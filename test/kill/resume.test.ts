@@ -1,4 +1,3 @@
-import { textOf } from "@convoke/protocol";
 import { expect } from "vitest";
 import { writeAgent } from "../start/agent-file.ts";
 import { serveConvoke } from "../start/convoke-process.ts";
@@ -67,29 +66,6 @@ verifies(
     const third = await serveConvoke({ cwd, args });
     expect(await Promise.all([...states.keys()].map((id) => readLog(third, id)))).toEqual(logs);
     expect(third.program.stdout).not.toContain("Ended");
-  },
-);
-
-verifies(
-  ["G2", "G3", "R42"],
-  "the demo resumes after kill -9: a client that reconnects gets the rest of the answer, and its end",
-  async () => {
-    const cwd = temporaryFolder();
-    const first = await serveConvoke({ cwd });
-    const stream = await new WireClient(first, V03).stream("slow 200");
-    await stream.take(20);
-
-    const [before = []] = await killUnder(first, [stream]);
-
-    const second = await serveConvoke({ cwd });
-    const { id } = taskOf(before, V03);
-    const rest = await (await new WireClient(second, V03).subscribe(id, before.at(-1)?.id)).all;
-    const log = await readLog(second, id);
-    const counted = Array.from({ length: 200 }, (_, index) => index + 1).join(" ");
-    expect(second.program.stdout).toContain("unfinished tasks: 1 resumed");
-    expect([...before, ...rest]).toEqual(log);
-    expect(textOf(foldOf(log, V03))).toBe(counted);
-    expect(lastOf(log)).toMatchObject({ status: { state: "completed" }, final: true });
   },
 );
 
