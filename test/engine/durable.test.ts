@@ -1,11 +1,5 @@
 import { type AgentDefinition, type FunctionTurn, StepUnknownError } from "convoke";
-import {
-  type ArtifactUpdateEvent,
-  type StatusUpdateEvent,
-  isPublic,
-  textOf,
-  textOfParts,
-} from "@convoke/protocol";
+import { type ArtifactUpdateEvent, isPublic, textOf, textOfParts } from "@convoke/protocol";
 import { createMemoryBackend } from "@convoke/engine/memory";
 import { cancelTask } from "@convoke/engine";
 import { describe, expect, test } from "vitest";

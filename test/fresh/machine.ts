@@ -9,25 +9,13 @@ import { Program, type ProgramEnd } from "../harness/running-program.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Git, and what every system has: npm runs scripts with `sh`, and tests run commands. */
-const PROGRAMS = [
-  ...["git", "sh", "bash", "cat", "chmod", "cp", "cut", "date", "dirname", "echo", "env", "false"],
-  ...[
-    "find",
-    "grep",
-    "head",
-    "ln",
-    "ls",
-    "mkdir",
-    "mktemp",
-    "mv",
-    "nice",
-    "nohup",
-    "printf",
-    "pwd",
-  ],
-  ...["rm", "sed", "seq", "sleep", "sort", "stat", "tail", "tee", "test", "timeout", "touch", "tr"],
-  ...["true", "uname", "wc", "xargs", "yes"],
-];
+const PROGRAMS = `
+  git sh bash cat chmod cp cut date dirname echo env false find grep head ln ls mkdir mktemp mv
+  nice nohup printf pwd rm sed seq sleep sort stat tail tee test timeout touch tr true uname wc
+  xargs yes
+`
+  .trim()
+  .split(/\s+/);
 
 /** An ordinary user: it owns its clone and its home, and nothing else. */
 const NOBODY = 65_534;

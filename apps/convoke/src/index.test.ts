@@ -143,6 +143,7 @@ const TYPES = [
   "TaskEvent",
   "TaskState",
   "TaskStatus",
+  "TextPiece",
   "TokenStore",
   "Tool",
   "ToolContext",

@@ -91,4 +91,4 @@ export type RunNotice =
   /** The agent sent something unreadable. The run resumes from the event before it. */
   | { readonly kind: "unreadable"; readonly message: string; readonly error: unknown };
 
-export type OnNotice = (notice: RunNotice) => void;
+type OnNotice = (notice: RunNotice) => void;

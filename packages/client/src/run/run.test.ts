@@ -12,15 +12,7 @@ import {
   startFakeAgent,
   stream,
 } from "../../../../test/client/fake-agent.ts";
-import {
-  aChunk,
-  aListener,
-  aStatus,
-  aTask,
-  anArtifact,
-  collect,
-  outline,
-} from "./a-stream.suite.ts";
+import { aChunk, aStatus, aTask, anArtifact, collect, outline } from "./a-stream.suite.ts";
 
 /** An agent that streams an answer. */
 const agentThat = (frames: readonly object[], end?: "properly" | "never" | "broken") =>
