@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createS3BlobStore } from "@convoke/backends/files";
-import { backupStores, restoreStores } from "@convoke/backends/transfer";
+import { openPostgresBackend, subAgentUrl } from "@convoke/backends/postgres";
 import { RemoteAgent } from "@convoke/client/connection";
 import type { Agent, Connection, LocalAgent, Task } from "@convoke/protocol";
 import {
@@ -15,7 +15,7 @@ import {
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
 import { KEYS, REGION, S3Server } from "../../packages/backends/src/files/s3-server.suite.ts";
-import { recordsIn } from "../../packages/backends/src/transfer/records-in.suite.ts";
+import { contentOf } from "../../packages/backends/src/transfer/content-of.suite.ts";
 import { memoryLogger } from "../engine/an-engine.ts";
 import { needsPostgres } from "../harness/postgres.ts";
 import { temporaryFolder } from "../start/temporary-folder.ts";
@@ -154,10 +154,11 @@ describe("sub-agents with their tasks in a database", () => {
       const range = await fetch(link, { headers: { range: "bytes=10-99" } });
       expect(CONTENT.subarray(10, 100).equals(await range.bytes())).toBe(true);
       await close();
-      const logs = await recordsIn(database);
-      for (const path of ["", "agents/copier"]) {
-        const bodies = logs[path]!.map((record) => (record.kind === "segment" ? record.body : ""));
-        expect(bodies.join("").length, path).toBeLessThan(LARGE / 2);
+      for (const url of [database, subAgentUrl(database, "copier")]) {
+        const backend = await openPostgresBackend({ url });
+        const [stored] = await contentOf(backend);
+        await backend.close();
+        expect(JSON.stringify(stored).length, url).toBeLessThan(LARGE / 2);
       }
 
       // Another process finds the file.
@@ -187,39 +188,27 @@ describe("sub-agents with their tasks in a database", () => {
     },
   );
 
-  test("are backed up, restored and moved with their large files", async () => {
-    const [from, to] = [await address(), await address()];
-    const [files, restored] = [temporaryFolder(), temporaryFolder()];
+  test("are backed up and restored with their large files, and moved with them to a database", async () => {
+    const [from, copy, to] = ["from", "copy", "to"].map((name) => join(temporaryFolder(), name));
     const relay = new Relay();
-    const close = await relay.serve({
-      database: from,
-      files: { store: createFolderBlobStore(files) },
-    });
+    const close = await relay.serve({ data: from! });
     await relay.send();
-    await close();
     const child = relay.onlyChild;
-    const file = join(temporaryFolder(), "tasks.backup");
-
-    await backupStores({ from, file, files });
-    await restoreStores({ file, to, files: restored });
-
-    const next = new Relay();
-    const end = await next.serve({
-      database: to,
-      files: { store: createFolderBlobStore(restored) },
-    });
-    const copy = fileIn((await (await next.child()).get(child)).artifacts?.[0]?.parts);
-    expect(copy.file.bytes).toBe(CONTENT.toString("base64"));
-    await end();
-    const folder = join(temporaryFolder(), "data");
-    const moved = await runCli(["migrate", to, folder, "--files", restored]);
-    expect(moved.stderr).toContain("Moved and compared 2 tasks.");
-    const stored = join(folder, "agents/copier/files", child, DIGEST);
+    expect(await runCli(["backup", from!, copy!])).toMatchObject({ code: 0 });
+    await close();
+    expect(await runCli(["restore", copy!, to!])).toMatchObject({ code: 0 });
+    const stored = join(to!, "agents/copier/files", child, DIGEST);
     expect(CONTENT.equals(readFileSync(stored))).toBe(true);
-    const back = temporaryFolder();
-    const returned = await runCli(["migrate", folder, await address(), "--files", back]);
-    expect(returned.stderr).toContain("Moved and compared 2 tasks.");
-    expect(namesIn(back)).toHaveLength(2);
+
+    const [database, files] = [await address(), temporaryFolder()];
+    const moved = await runCli(["migrate", to!, database, "--files", files]);
+
+    expect(moved.stderr).toContain("Moved 2 tasks.");
+    expect(namesIn(files)).toHaveLength(2);
+    const next = new Relay();
+    await next.serve({ database, files: { store: createFolderBlobStore(files) } });
+    const found = fileIn((await (await next.child()).get(child)).artifacts?.[0]?.parts);
+    expect(found.file.bytes).toBe(CONTENT.toString("base64"));
   });
 
   test("leave no files of tasks that are deleted in their schema", async () => {

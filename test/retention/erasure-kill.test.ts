@@ -1,11 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openPostgresBackend } from "@convoke/backends/postgres";
+import { openSqliteBackend } from "@convoke/backends/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { runCli } from "../../apps/convoke/src/cli/testing/run-cli.suite.ts";
 import { Connection, toAddress } from "../../packages/backends/src/postgres/connection.ts";
-import { openTree } from "../../packages/backends/src/transfer/open-tree.ts";
-import type { StoreRecord } from "../../packages/backends/src/transfer/store.ts";
+import { contentOf } from "../../packages/backends/src/transfer/content-of.suite.ts";
 import { needsPostgres } from "../harness/postgres.ts";
 import { randomFrom } from "../harness/random.ts";
 import { ScriptProcess } from "../harness/script-process.ts";
@@ -96,28 +97,19 @@ async function run(
   return isErased ? null : signal;
 }
 
-/** Everything that is stored about these tasks, except how far the delivery of notifications is. */
+/** What is stored about these tasks, except how far the delivery of notifications is. */
 async function recordsOf(
   { folder, database }: Place,
   taskIds: ReadonlySet<string>,
 ): Promise<readonly unknown[]> {
-  const [store] = await openTree(database ?? folder, filesIn({ folder })).stores();
-  const source = await store!.read();
-  const found: unknown[] = [];
-  for await (const record of source.records())
-    if (isOf(record, taskIds)) found.push(stable(record));
-  await source.close();
-  await store!.close();
-  return found;
-}
-
-function isOf(record: StoreRecord, taskIds: ReadonlySet<string>): boolean {
-  return "taskId" in record && taskIds.has(record.taskId);
-}
-
-function stable(record: StoreRecord): unknown {
-  if (record.kind !== "push") return record;
-  return { ...record, cursor: 0, failingSince: null, problem: null };
+  const backend = await (database === undefined
+    ? openSqliteBackend({ folder })
+    : openPostgresBackend({ url: database }));
+  const contents = await contentOf(backend);
+  await backend.close();
+  return contents
+    .filter(({ stored }) => taskIds.has(stored?.taskId ?? ""))
+    .map(({ pushes, ...content }) => ({ ...content, pushes: pushes.map(({ config }) => config) }));
 }
 
 /** Where a text is found: names of files, and tables of the database. */

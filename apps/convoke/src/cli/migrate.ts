@@ -1,71 +1,43 @@
-import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
-import { FILES_OPTION } from "./backup.ts";
+import { type Command, type CommandContext, UsageError } from "../terminal/command.ts";
+import { isDatabaseUrl } from "../terminal/database-url.ts";
 import { note } from "../terminal/output.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
-  summary: "Move the tasks of a data folder to a Postgres database, or back",
-  usage: "<folder or address> <address or folder> | --undo <folder or address>",
-  examples: [
-    "convoke migrate .convoke/my-agent postgres://convoke@db/convoke",
-    "convoke migrate postgres://convoke@db/convoke ./tasks",
-    "convoke migrate --undo .convoke/my-agent",
-  ],
+  summary: "Move the tasks of a data folder to an empty Postgres database",
+  usage: "<folder> <address>",
+  examples: ["convoke migrate .convoke/my-agent postgres://convoke@db/convoke"],
   options: {
-    ...FILES_OPTION,
-    undo: {
-      type: "boolean",
-      help: "Use a folder or database again that was moved, as it was then; or empty one that is not complete",
+    files: {
+      type: "string",
+      value: "<folder>",
+      help: "Where servers will find the large files: what CONVOKE_FILES will name",
     },
   },
-  more: `Stop the servers first. Tasks with their logs and files, the ids of messages, push configs, API
-keys, the catalogue, the records of the agents and their sub-agents' tasks are copied and then
-compared. After that, servers refuse the place
-that was moved, and name the other one. A command that was cut off goes on when it is run again.`,
+  more: `Stop the server first. Tasks with their logs and files, the ids of messages, push configs, API keys and
+their sub-agents' tasks are copied. After that, servers refuse the folder and name the database. A command that
+was cut off completes the move when it is run again. There is no way back: a folder is used again, as it
+was before, once its transfer.json is deleted.`,
   run: migrate,
 };
 
 async function migrate(context: CommandContext): Promise<number> {
   const [from, to, more] = context.positionals;
-  if (from === undefined)
-    throw new UsageError("Name the data folder or the address of the database.");
-  if (context.flag("undo")) return undo(context, from, to);
-  if (to === undefined || more !== undefined) {
+  const isOneWay =
+    from !== undefined && !isDatabaseUrl(from) && to !== undefined && isDatabaseUrl(to);
+  if (!isOneWay || more !== undefined) {
     throw new UsageError(
-      "Name what to move, and then where to: a data folder and the address of a database.",
+      "Name a data folder, and then the address of an empty database. Tasks do not move in another direction.",
     );
   }
   // Loaded on demand, so that other commands start faster.
-  const { migrateStores } = await import("@convoke/backends/transfer");
-  const { noteAgentIds, noteLeftOut, orNotPossible, progressPrinter, tasksText } =
+  const { copyToDatabase } = await import("@convoke/backends/transfer");
+  const { copyOptions, noteAgentIds, orNotPossible, tasksText } =
     await import("../host/transfer.ts");
-  const { signal } = context.io;
   return orNotPossible(context, async () => {
-    const moved = await migrateStores({
-      from,
-      to,
-      files: context.text("files"),
-      signal,
-      onProgress: progressPrinter(context),
-    });
-    noteLeftOut(context, moved);
+    const files = context.text("files");
+    const { tasks } = await copyToDatabase({ from, to, files, ...copyOptions(context) });
     noteAgentIds(context, from);
-    note(
-      context,
-      `Moved and compared ${tasksText(moved.tasks)}. Serve them from there from now on.`,
-    );
+    note(context, `Moved ${tasksText(tasks)}. Serve them from there from now on.`);
   });
-}
-
-async function undo(context: CommandContext, place: string, more?: string): Promise<number> {
-  if (more !== undefined) throw new UsageError(`"${more}" is an unexpected argument.`);
-  const { undoMove } = await import("@convoke/backends/transfer");
-  const { orNotPossible } = await import("../host/transfer.ts");
-  let isUndone = false;
-  const code = await orNotPossible(context, async () => {
-    isUndone = await undoMove(place);
-  });
-  if (code !== EXIT.done.code) return code;
-  note(context, isUndone ? "It can be used again, as it was before." : "It was not moved.");
-  return code;
 }

@@ -1,5 +1,5 @@
 import { DataFolderError } from "@convoke/backends/sqlite";
-import { type Copied, TransferError, type TransferProgress } from "@convoke/backends/transfer";
+import { type CopyOptions, TransferError } from "@convoke/backends/transfer";
 import { agentIdFrom } from "@convoke/protocol/internal";
 import { readAgentRecords } from "@convoke/runtime/agent-data";
 import { type CommandContext, EXIT } from "../terminal/command.ts";
@@ -8,22 +8,17 @@ import { note } from "../terminal/output.ts";
 /** How often the progress is printed. */
 const EVERY_MS = 2000;
 
-/** Prints how far a copy is on stderr, now and then. */
-export function progressPrinter(context: CommandContext): (progress: TransferProgress) => void {
+/** Stops with the command, and prints how far a copy is on stderr, now and then. */
+export function copyOptions(context: CommandContext): CopyOptions {
   let last = performance.now();
-  return ({ step, tasks, records }) => {
-    if (performance.now() - last < EVERY_MS) return;
-    last = performance.now();
-    const done = step === "copy" ? "copied" : "compared";
-    note(context, `${tasksText(tasks)} and their logs ${done} so far (${records} records) …`);
+  return {
+    signal: context.io.signal,
+    onProgress(copied) {
+      if (performance.now() - last < EVERY_MS) return;
+      last = performance.now();
+      note(context, `${copied} copied so far …`);
+    },
   };
-}
-
-/** Says what could not be copied. */
-export function noteLeftOut(context: CommandContext, { leftOut }: Copied): void {
-  for (const [table, rows] of leftOut) {
-    note(context, `Left out: ${rows} of ${table}, which is not stored there.`);
-  }
 }
 
 /**

@@ -24,10 +24,13 @@ const DATABASE_VARIABLES: Readonly<Record<string, string>> = {
     "NATS_URL is no longer used: servers on one database notify each other by the database. Unset it for this server; if your agent uses NATS, pass the address under another name.",
 };
 
-/** Options of commands that start a server, without the dashes. */
+/** Options, without the dashes. */
 const OPTIONS: Readonly<Record<string, string>> = {
   nats: "--nats was removed: servers on one database notify each other by the database. Leave it out.",
   workers: `--workers was removed: ${ONE_SERVER_EACH}`,
+  files:
+    "--files is for convoke migrate only. A backup of a folder has its files, and a database is backed up by its own tools: run pg_dump, and then copy the folder of the files.",
+  undo: "convoke migrate --undo was removed. To use a folder again as it was before a move, delete its transfer.json. To remove what a move has left in a database, execute DROP SCHEMA convoke CASCADE.",
 };
 
 /** Settings of `convoke.config.ts`. */

@@ -1,12 +1,12 @@
 import { type TransferMark, readMark, whyMarked } from "../storage/transfer-mark.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, Statement } from "./connection.ts";
 import { DatabaseError } from "./database-error.ts";
 
-/** Keys of the table `meta`. */
+/** Keys of the table `meta`. The second is of earlier versions: how much of a move was written. */
 const MARK = "transfer";
 const WRITTEN = "transfer_written";
 
-export const GET_META = "SELECT value FROM @.meta WHERE key = $1";
+const GET_META = "SELECT value FROM @.meta WHERE key = $1";
 
 export const SET_META = `
   INSERT INTO @.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
@@ -17,26 +17,11 @@ export async function readSchemaMark(connection: Connection): Promise<TransferMa
   return row && readMark(String(row[0]));
 }
 
-/** Also forgets how much was written, unless there is still a mark. */
-export async function writeSchemaMark(
-  connection: Connection,
-  mark: TransferMark | undefined,
-): Promise<void> {
-  if (mark !== undefined) await connection.rows(SET_META, [MARK, JSON.stringify(mark)]);
-  else await connection.rows(CLEAR_MARK, [MARK, WRITTEN]);
-}
-
-const CLEAR_MARK = "DELETE FROM @.meta WHERE key IN ($1, $2)";
-
-/** How many records of a move the schema has. */
-export async function readWritten(connection: Connection): Promise<number> {
-  const [row] = await connection.rows(GET_META, [WRITTEN]);
-  return Number(row?.[0] ?? 0);
-}
-
-/** The statement that stores it, to be executed together with what is written. */
-export function setWritten(written: number): { text: string; values: readonly string[] } {
-  return { text: SET_META, values: [WRITTEN, String(written)] };
+/** The statement that stores a mark, or removes it. */
+export function schemaMarkStatement(mark: TransferMark | undefined): Required<Statement> {
+  return mark === undefined
+    ? { text: "DELETE FROM @.meta WHERE key IN ($1, $2)", values: [MARK, WRITTEN] }
+    : { text: SET_META, values: [MARK, JSON.stringify(mark)] };
 }
 
 /**
@@ -46,6 +31,14 @@ export function setWritten(written: number): { text: string; values: readonly st
 export async function refuseMarked(connection: Connection, schema: string): Promise<void> {
   const mark = await readSchemaMark(connection);
   if (mark !== undefined) {
-    throw new DatabaseError(`schema ${schema} ${whyMarked(mark)} and its address`);
+    throw new DatabaseError(`schema ${schema} ${whySchemaMarked(mark, schema)}`);
   }
+}
+
+/** To follow the name of the schema, without a full stop. */
+export function whySchemaMarked(mark: TransferMark, schema: string): string {
+  return whyMarked(mark, {
+    remove: `execute DROP SCHEMA "${schema}" CASCADE`,
+    unmark: `execute DELETE FROM "${schema}".meta WHERE key = '${MARK}'`,
+  });
 }

@@ -46,13 +46,11 @@ export function subAgentSchema(schema: string, name: string): string {
   return `${whole.slice(0, MAX_SCHEMA - DIGEST_DIGITS - 1)}_${digest}`;
 }
 
-export function placeText(root: string, path: string): string {
+function placeText(root: string, path: string): string {
   return `${root}:${path}`;
 }
 
-export function readPlace(
-  text: string,
-): { readonly root: string; readonly path: string } | undefined {
+function readPlace(text: string): { readonly root: string; readonly path: string } | undefined {
   const [, root, path] = /^([a-z0-9_]+):(.+)$/.exec(text) ?? [];
   return root === undefined || path === undefined ? undefined : { root, path };
 }

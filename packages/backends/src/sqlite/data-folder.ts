@@ -198,7 +198,7 @@ function describe(holder: HolderFacts | undefined): string {
 }
 
 /** Such as `EACCES: permission denied`, without the system call and path that Node appends. */
-function describeCause(cause: unknown): string {
+export function describeCause(cause: unknown): string {
   const { code, message } =
     cause instanceof Error
       ? (cause as NodeJS.ErrnoException)

@@ -4,7 +4,7 @@ import { type TransferMark, readMark, whyMarked } from "../storage/transfer-mark
 import { DataFolderError } from "./data-folder.ts";
 
 /** Says that the data of a folder is moved elsewhere, or is not complete yet. */
-const MARK_FILE = "transfer.json";
+export const MARK_FILE = "transfer.json";
 
 export function readFolderMark(folder: string): TransferMark | undefined {
   let json: string;
@@ -28,5 +28,10 @@ export function writeFolderMark(folder: string, mark: TransferMark | undefined):
 /** Throws if a server must not use the folder. */
 export function refuseMarked(folder: string): void {
   const mark = readFolderMark(folder);
-  if (mark !== undefined) throw new DataFolderError(folder, `${whyMarked(mark)} ${folder}.`);
+  if (mark !== undefined) throw new DataFolderError(folder, whyFolderMarked(mark));
+}
+
+/** To follow the name of the folder. */
+export function whyFolderMarked(mark: TransferMark): string {
+  return `${whyMarked(mark, { remove: "delete the folder", unmark: `delete its ${MARK_FILE}` })}.`;
 }

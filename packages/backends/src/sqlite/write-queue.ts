@@ -24,7 +24,7 @@ const GATHERING = { writes: 4, ms: 8 };
 const ENOUGH = 128;
 
 /** Maximum delay between a commit and its transaction in the database, unless the database is locked. */
-export const FLUSH_MS = 100;
+const FLUSH_MS = 100;
 
 type Result = CommitResult | WriteResults[keyof WriteResults];
 

@@ -20,12 +20,19 @@ export function readMark(json: string): TransferMark {
   return { id: mark["id"], peer: mark["peer"], role, isDone: mark["isDone"] === true };
 }
 
-/** Why a server cannot use a store with this mark, to follow the name of the store. */
-export function whyMarked({ role, peer, isDone }: TransferMark): string {
+/**
+ * Why a server cannot use a store with this mark, to follow the name of the store, without a full stop.
+ *
+ * @param how to remove the whole store, and to remove the mark alone
+ */
+export function whyMarked(
+  { role, peer, isDone }: TransferMark,
+  how: { readonly remove: string; readonly unmark: string },
+): string {
   if (role === "target") {
-    return `is not complete: it is being filled from ${peer}. Run that convoke migrate or convoke restore again, or remove what it has with convoke migrate --undo`;
+    return `is not complete: it is being filled from ${peer}. Run that convoke migrate or convoke restore again, or ${how.remove}`;
   }
   return isDone
-    ? `was moved to ${peer}. Serve that, or use this one as it was before with convoke migrate --undo`
-    : `is being moved to ${peer}. Run that convoke migrate again, or give it up with convoke migrate --undo`;
+    ? `was moved to ${peer}. Serve that. To use this one as it was before the move, ${how.unmark}`
+    : `is being moved to ${peer}. Run that convoke migrate again. To give the move up, ${how.unmark}`;
 }

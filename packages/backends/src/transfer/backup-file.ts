@@ -1,109 +1,223 @@
-import { type Hash, createHash, randomUUID } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { createHash } from "node:crypto";
+import { createReadStream, mkdirSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { pipeline } from "node:stream/promises";
-import { createZstdCompress, createZstdDecompress } from "node:zlib";
+import { createZstdDecompress } from "node:zlib";
+import { TASK_STATES, isTerminal } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
-import { type StoreRecord, TransferError } from "./store.ts";
+import { blobName, taskName } from "../files/blob-names.ts";
+import { FILES_FOLDER } from "../sqlite/data-folder.ts";
+import { migrate } from "../sqlite/schema.ts";
+import { type CopyOptions, TransferError } from "./transfer-error.ts";
 
-/** The first line of a backup, which is readable as it is. */
-interface BackupHeader {
-  readonly format: "convoke-backup";
-  readonly version: number;
-  readonly createdAt: string;
-  /** Where the tasks were: a folder, or an address without a password. */
-  readonly source: string;
-}
+/**
+ * Backups of earlier versions were files: a line of JSON that says so, and then, compressed by
+ * Zstandard, one JSON line for each record and one with a checksum. They can still be restored into a
+ * folder. Version 1 had no large files of tasks.
+ */
+const VERSIONS = [1, 2];
 
-/** A later version may add kinds of records only with a new number. Version 1 had no files of tasks. */
-const VERSION = 2;
+/** A line. The records of a store follow it; those of one kind come together, and pieces of a file in order. */
+type Item = StoreStart | DataFile | OtherRow | Piece | StoredRow | End;
 
-/** The records after it are of the store with this path. */
 interface StoreStart {
   readonly kind: "store";
   readonly path: string;
 }
 
-export type BackupItem = StoreRecord | StoreStart;
+interface DataFile {
+  readonly kind: "file";
+  readonly name: string;
+  readonly text: string;
+}
 
-/** The last line: how many lines came before it, and their hash. */
-interface BackupEnd {
+/** What only a database had, and the registry of a folder. */
+interface OtherRow {
+  readonly kind: "row" | "host" | "sequence";
+  readonly table?: string;
+}
+
+/** A part of a large file of a task. */
+interface Piece {
+  readonly kind: "blob";
+  readonly taskId: string;
+  readonly digest: string;
+  /** The position of its first byte. */
+  readonly first: number;
+  readonly base64: string;
+}
+
+type StoredRow = { readonly kind: keyof typeof INSERTS } & Readonly<
+  Record<string, SQLInputValue | boolean>
+>;
+
+interface End {
   readonly kind: "end";
   readonly lines: number;
   readonly sha256: string;
 }
 
-/**
- * Writes a backup: a header in plain text, and then, compressed by Zstandard, one JSON line for each
- * record and one with a checksum. The file has another name until it is complete and on disk.
- */
-export async function writeBackup(
-  file: string,
-  source: string,
-  items: AsyncIterable<BackupItem>,
-): Promise<void> {
-  const header: BackupHeader = {
-    format: "convoke-backup",
-    version: VERSION,
-    createdAt: new Date().toISOString(),
-    source,
-  };
-  const draft = `${file}.${randomUUID()}.part`;
+const ENDED = TASK_STATES.filter(isTerminal)
+  .map((state) => `'${state}'`)
+  .join(", ");
+
+/** How each kind of record is stored. */
+const INSERTS = {
+  task: `INSERT INTO tasks (task_id, owner, context, agent, agent_id, epoch, state, status_at,
+      created_at, listed, compacted, wake_at, ended)
+    VALUES (:taskId, :owner, :context, :agent, :agentId, :epoch, :state, :statusAt,
+      :createdAt, :listed, :compacted, :wakeAt, :state IN (${ENDED}))`,
+  segment: `INSERT INTO segments (task, first, last, at, body)
+    VALUES ((SELECT n FROM tasks WHERE task_id = :taskId), :first, :last, :at, :body)`,
+  snapshot: `INSERT INTO snapshots (task, seq, json)
+    VALUES ((SELECT n FROM tasks WHERE task_id = :taskId), :seq, :json)`,
+  push: `INSERT INTO pushes (task_id, id, config, generation, cursor, state, failing_since, problem)
+    VALUES (:taskId, :id, :config, :generation, :cursor, :state, :failingSince, :problem)`,
+  message: `INSERT INTO message_keys (key, task_id, digest, at, task)
+    VALUES (:key, :taskId, :digest, :at,
+      CASE WHEN :isOrphan THEN NULL ELSE (SELECT n FROM tasks WHERE task_id = :taskId) END)`,
+  context: `INSERT INTO expired_contexts (owner, context, agent_id, at)
+    VALUES (:owner, :context, :agentId, :at)`,
+} as const;
+
+const COUNT = `
+  UPDATE store SET ended = (SELECT count(*) FROM tasks WHERE ended = 1);
+  INSERT INTO counts (owner, agent_id, state, tasks)
+    SELECT owner, ifnull(agent_id, ''), state, count(*) FROM tasks WHERE listed = 1
+    GROUP BY owner, ifnull(agent_id, ''), state;`;
+
+/** Files that a folder had beside its tasks. */
+const DATA_FILE =
+  /^(?:agent\.json|agent-id|agents\.json|api-keys\.json|files\.key|sub-agent-cancel-[\w-]+\.json)$/;
+
+/** Where each store belongs: it stays within the folder. */
+const PATH = /^(?:agents\/(?!\.)[^/\\]+(?:\/agents\/(?!\.)[^/\\]+)*)?$/;
+
+/** Reads the whole file, and rejects if its checksum is wrong or it is not a backup. */
+export async function checkBackupFile(file: string): Promise<void> {
   try {
-    const handle = await open(draft, "wx", 0o600);
-    try {
-      await handle.write(`${JSON.stringify(header)}\n`);
-      const output = createWriteStream(draft, { fd: handle.fd, autoClose: false });
-      await pipeline(Readable.from(chunks(items)), createZstdCompress(), output);
-      await handle.sync();
-    } finally {
-      await handle.close();
+    let count = 0;
+    for await (const item of itemsIn(file)) {
+      const isMissing = count === 0 && (item.kind !== "store" || item.path !== "");
+      if (isMissing || (item.kind === "store" && !PATH.test(item.path))) throw damaged(file);
+      count += 1;
     }
-    await rename(draft, file);
+    if (count === 0) throw damaged(file);
   } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
+    throw error instanceof TransferError ? error : damaged(file, error);
   }
 }
 
-/** Characters that are compressed at a time. */
-const CHUNK = 256 * 1024;
-
-async function* chunks(items: AsyncIterable<BackupItem>): AsyncGenerator<string> {
-  const hash = createHash("sha256");
-  let lines = 0;
-  let chunk = "";
-  for await (const item of items) {
-    chunk += `${JSON.stringify(item)}\n`;
-    lines += 1;
-    if (chunk.length < CHUNK) continue;
-    hash.update(chunk);
-    yield chunk;
-    chunk = "";
+/**
+ * Writes what a file has into a new folder. The file must have been checked.
+ *
+ * @returns the number of tasks, and how many rows were left out, by the names of their tables
+ */
+export async function readBackupFile(
+  file: string,
+  folder: string,
+  { onProgress, signal }: CopyOptions = {},
+): Promise<{ readonly tasks: number; readonly leftOut: ReadonlyMap<string, number> }> {
+  const leftOut = new Map<string, number>();
+  let [tasks, records] = [0, 0];
+  let store: NewStore | undefined;
+  try {
+    for await (const item of itemsIn(file)) {
+      signal?.throwIfAborted();
+      onProgress?.(`${(records += 1)} records`);
+      if (item.kind === "task") tasks += 1;
+      if (item.kind === "row") leftOut.set(item.table!, (leftOut.get(item.table!) ?? 0) + 1);
+      if (item.kind !== "store") store?.add(item);
+      else {
+        store?.finish();
+        store = new NewStore(join(folder, item.path));
+      }
+    }
+    store?.finish();
+    return { tasks, leftOut };
+  } finally {
+    store?.close();
   }
-  hash.update(chunk);
-  const end: BackupEnd = { kind: "end", lines, sha256: hash.digest("hex") };
-  yield `${chunk}${JSON.stringify(end)}\n`;
 }
 
-/** Reads a backup. The last item comes only if the checksum is right; otherwise it rejects. */
-export async function* readBackup(file: string): AsyncGenerator<BackupItem> {
-  const start = await readHeader(file);
+/** A data folder that is filled. */
+class NewStore {
+  readonly #folder: string;
+  readonly #database: DatabaseSync;
+  readonly #inserts = new Map<string, StatementSync>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = join(folder, "tasks.db");
+    writeFileSync(file, "", { mode: 0o600 });
+    this.#database = new DatabaseSync(file);
+    // Must come before the first write to a new file.
+    this.#database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    migrate(this.#database);
+    this.#database.exec("BEGIN");
+  }
+
+  add(item: Exclude<Item, StoreStart>): void {
+    if (item.kind === "blob") this.#writePiece(item);
+    else if (item.kind === "file") this.#writeFile(item);
+    else if (item.kind in INSERTS) this.#insert(item as StoredRow);
+  }
+
+  finish(): void {
+    this.#database.exec(`${COUNT}; COMMIT`);
+    this.#database.close();
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #insert({ kind, ...values }: StoredRow): void {
+    let insert = this.#inserts.get(kind);
+    if (insert === undefined) {
+      insert = this.#database.prepare(INSERTS[kind]);
+      insert.setAllowUnknownNamedParameters(true);
+      this.#inserts.set(kind, insert);
+    }
+    // SQLite has no booleans.
+    const entries = Object.entries(values).map(
+      ([name, value]) => [name, typeof value === "boolean" ? Number(value) : value] as const,
+    );
+    insert.run(Object.fromEntries(entries));
+  }
+
+  #writeFile({ name, text }: DataFile): void {
+    if (DATA_FILE.test(name)) writeFileSync(join(this.#folder, name), text, SYNCED);
+  }
+
+  #writePiece({ taskId, digest, first, base64 }: Piece): void {
+    const file = join(this.#folder, FILES_FOLDER, taskName(taskId), blobName(digest));
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const flag = first === 0 ? "w" : "a";
+    writeFileSync(file, Buffer.from(base64, "base64"), { ...SYNCED, flag });
+  }
+}
+
+const SYNCED = { mode: 0o600, flush: true };
+
+/** The items of a file. The last one comes only if the checksum is right; otherwise it rejects. */
+async function* itemsIn(file: string): AsyncGenerator<Exclude<Item, End>> {
   const hash = createHash("sha256");
   let count = 0;
-  let isComplete = false;
-  for await (const line of linesOf(file, start)) {
-    const item = JSON.parse(line) as BackupItem | BackupEnd;
+  for await (const line of linesOf(file, await readHeader(file))) {
+    const item = JSON.parse(line) as Item;
     if (item.kind === "end") {
-      isComplete = isRight(item, count, hash);
+      if (item.lines === count && item.sha256 === hash.digest("hex")) return;
       break;
     }
     hash.update(`${line}\n`);
     count += 1;
     yield item;
   }
-  if (!isComplete) throw damaged(file);
+  throw damaged(file);
 }
 
 async function* linesOf(file: string, start: number): AsyncGenerator<string> {
@@ -119,11 +233,7 @@ async function* linesOf(file: string, start: number): AsyncGenerator<string> {
   }
 }
 
-function isRight({ lines, sha256 }: BackupEnd, count: number, hash: Hash): boolean {
-  return lines === count && sha256 === hash.digest("hex");
-}
-
-export function damaged(file: string, cause?: unknown): TransferError {
+function damaged(file: string, cause?: unknown): TransferError {
   return new TransferError(
     `${file} is damaged or not complete: its checksum is wrong. Use another backup.`,
     { cause },
@@ -143,12 +253,11 @@ async function readHeader(file: string): Promise<number> {
     if (!isObject(header) || header["format"] !== "convoke-backup") {
       throw new TransferError(`${file} is not a backup of Convoke.`);
     }
-    if (header["version"] !== VERSION && header["version"] !== 1) {
-      throw new TransferError(
-        `${file} has version ${String(header["version"])}, and this software reads version ${VERSION}: restore it with the version that wrote it.`,
-      );
-    }
-    return end + 1;
+    const version = header["version"];
+    if (typeof version === "number" && VERSIONS.includes(version)) return end + 1;
+    throw new TransferError(
+      `${file} has version ${String(version)}, which this software does not read: restore it with the version that wrote it.`,
+    );
   } finally {
     await handle.close();
   }

@@ -3,11 +3,8 @@
 export {
   type BackupOptions,
   type RestoreOptions,
-  backupStores,
-  restoreStores,
-} from "./backup-stores.ts";
-export type { Copied, CopyOptions, TransferProgress } from "./copy-records.ts";
-export { type MigrateOptions, migrateStores, undoMove } from "./migrate-stores.ts";
-
-// What can go wrong
-export { TransferError } from "./store.ts";
+  backupFolder,
+  restoreFolder,
+} from "./backup-folder.ts";
+export { type CopyToDatabaseOptions, copyToDatabase } from "./copy-to-database.ts";
+export { type CopyOptions, TransferError } from "./transfer-error.ts";
