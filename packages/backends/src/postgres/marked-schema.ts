@@ -31,7 +31,7 @@ export function schemaMarkStatement(mark: TransferMark | undefined): Required<St
 export async function refuseMarked(connection: Connection, schema: string): Promise<void> {
   const mark = await readSchemaMark(connection);
   if (mark !== undefined) {
-    throw new DatabaseError(`schema ${schema} ${whySchemaMarked(mark, schema)}`);
+    throw new DatabaseError(`schema "${schema}" ${whySchemaMarked(mark, schema)}`);
   }
 }
 
