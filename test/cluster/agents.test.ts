@@ -1,4 +1,4 @@
-import { hostedAgentUrl, openPostgresBackend, subAgentUrl } from "@convoke/backends/postgres";
+import { openPostgresBackend, subAgentUrl } from "@convoke/backends/postgres";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,7 +100,7 @@ describe("several servers with agents that have models, guarded tools and sub-ag
         });
         const calmMs = performance.now() - calmAt;
 
-        const middleUrl = subAgentUrl(hostedAgentUrl(database.url, "root"), "middle");
+        const middleUrl = subAgentUrl(database.url, "middle");
         const hosted = await replicas.stored();
         const beside = await readAllTasks(await openPostgresBackend({ url: middleUrl }));
         const storedBy = (id: string) => hosted.filter(({ record }) => record.agentId === id);

@@ -190,8 +190,6 @@ export interface DatabaseAddress {
   readonly adminUrl: string;
   readonly isPreparing: boolean;
   readonly hasPartitions: boolean;
-  /** Where the schema would be among data folders; see `sub-agent-schema.ts`. Absent for a first agent. */
-  readonly place?: string;
   /** @param queryMs how long a statement may take; 0 for any time. Default 15 s. */
   readonly createClient: (queryMs?: number) => Promise<Client>;
 }
@@ -201,7 +199,7 @@ const QUERY_MS = 15_000;
 const CLOSE_MS = 2000;
 
 /**
- * @param url with `schema`, `place`, `prepare=false` and `partitions=none` as parameters of ours, in
+ * @param url with `schema`, `prepare=false` and `partitions=none` as parameters of ours, in
  *   addition to those of libpq
  */
 export function toAddress(url: string, schema?: string): DatabaseAddress {
@@ -214,15 +212,13 @@ export function toAddress(url: string, schema?: string): DatabaseAddress {
   }
   const isPreparing = parsed.searchParams.get("prepare") !== "false";
   const hasPartitions = parsed.searchParams.get("partitions") !== "none";
-  const place = parsed.searchParams.get("place");
-  for (const own of ["schema", "place", "prepare", "partitions"]) parsed.searchParams.delete(own);
+  for (const own of ["schema", "prepare", "partitions"]) parsed.searchParams.delete(own);
   return {
     schema: wanted,
     adminUrl: adminUrl(parsed, wanted),
     label: `${parsed.host === "" ? (parsed.searchParams.get("host") ?? "localhost") : parsed.host}${parsed.pathname}`,
     isPreparing,
     hasPartitions,
-    ...(place !== null && { place }),
     createClient: (queryMs = QUERY_MS) =>
       createClient({
         connectionString: parsed.href,

@@ -41,7 +41,7 @@ async function emptyTables({ admin, schema }: EmptySchema): Promise<void> {
   );
   await admin.query(rows.map(({ tablename }) => `DELETE FROM ${schema}.${tablename}`).join("; "));
   // What a move leaves there.
-  await admin.query(`DELETE FROM ${schema}.meta WHERE key = 'place' OR key ~ '^(transfer|file:)'`);
+  await admin.query(`DELETE FROM ${schema}.meta WHERE key ~ '^transfer'`);
 }
 
 /** Opens a backend on an empty schema, which is alone there. */

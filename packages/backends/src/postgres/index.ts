@@ -7,7 +7,7 @@ export { readPostgresAudit } from "./audit-store.ts";
 export type { StoredAuditEntry } from "./audit-store.ts";
 export { openPostgresStores } from "./server-stores.ts";
 export type { ServerStores } from "./server-stores.ts";
-export { hostedAgentUrl, schemaOf, subAgentUrl } from "./sub-agent-schema.ts";
+export { schemaOf, subAgentUrl } from "./sub-agent-schema.ts";
 
 // Without a server
 export {

@@ -8,7 +8,7 @@ const WRITTEN = "transfer_written";
 
 const GET_META = "SELECT value FROM @.meta WHERE key = $1";
 
-export const SET_META = `
+const SET_META = `
   INSERT INTO @.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 
 /** What the schema says about a move. Its tables must exist. */

@@ -18,7 +18,7 @@ import { FollowedTasks } from "./followed-tasks.ts";
 import { type Bus, type BusReports, Hints, NotifyBus } from "./hints.ts";
 import { PostgresValues } from "./key-values.ts";
 import { Lease, type StartKeeper, startKeeperThread } from "./lease.ts";
-import { SET_META, refuseMarked } from "./marked-schema.ts";
+import { refuseMarked } from "./marked-schema.ts";
 import { prepareSchema } from "./migrations.ts";
 import { Partitions } from "./partitions.ts";
 import { PostgresPushStore } from "./push-store.ts";
@@ -131,7 +131,7 @@ export async function openWithParts(
     logger,
   } = options;
   const address = toAddress(url, options.schema);
-  const { schema, place } = address;
+  const { schema } = address;
   const settings = durability === "process" ? ["SET synchronous_commit = off"] : [];
   const writers = [1, 2].map(() => new Connection({ ...address, settings }));
   let lease: Lease | undefined;
@@ -149,7 +149,6 @@ export async function openWithParts(
     await lease.registered;
     // Again: a move that began meanwhile did not see this process.
     await refuseMarked(writers[0]!, schema);
-    if (place !== undefined) await writers[0]!.rows(SET_META, ["place", place]);
     const readers = [1, 2].map(() => new Connection(address));
     const bus = openBus({ address, logger, metrics });
     const parts = { schema, writers, readers, lease, bus, host, settleMs, metrics };

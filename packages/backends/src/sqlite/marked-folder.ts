@@ -4,7 +4,7 @@ import { type TransferMark, readMark, whyMarked } from "../storage/transfer-mark
 import { DataFolderError } from "./data-folder.ts";
 
 /** Says that the data of a folder is moved elsewhere, or is not complete yet. */
-export const MARK_FILE = "transfer.json";
+const MARK_FILE = "transfer.json";
 
 export function readFolderMark(folder: string): TransferMark | undefined {
   let json: string;

@@ -1,11 +1,21 @@
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { copyFile, mkdir, open, readdir, readlink, rename, stat, symlink } from "node:fs/promises";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFile,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  readlink,
+  rename,
+  stat,
+  symlink,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync, backup } from "node:sqlite";
 import { taskOfName } from "../files/blob-names.ts";
 import { COMMIT_LOG } from "../sqlite/commit-log.ts";
 import { DataFolderError, FILES_FOLDER } from "../sqlite/data-folder.ts";
-import { MARK_FILE, readFolderMark, whyFolderMarked } from "../sqlite/marked-folder.ts";
+import { readFolderMark, whyFolderMarked } from "../sqlite/marked-folder.ts";
 import { MIGRATIONS, schemaVersion } from "../sqlite/schema.ts";
 import { applyCommitLog } from "../sqlite/sqlite-backend.ts";
 import { isDamage, primaryCode } from "../sqlite/storage-error.ts";
@@ -17,7 +27,7 @@ const TASKS = "tasks.db";
 const DATABASE = /^(?!lock\.db$).+\.db$/;
 
 /**
- * What a folder with tasks has that is not copied as a file: what belongs to a process on this machine,
+ * What the folder of an agent has that is not copied as a file: what belongs to a process on this machine,
  * what is not complete, and the databases, which SQLite copies.
  */
 const NOT_COPIED =
@@ -45,20 +55,19 @@ export async function copyFolder(
   to: string,
   options: CopyOptions = {},
 ): Promise<number> {
-  const paths = storesIn(from);
-  const copy = {
-    paths,
-    stores: new Set(paths.map((path) => join(from, path))),
-    report: reporter(options),
-  };
+  storesIn(from);
+  const report = reporter(options);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const begun = Date.now();
+    const paths = [...agentFolders(from, "")];
+    const copy = { paths, folders: new Set(paths.map((path) => join(from, path))), report };
     for (const path of paths) {
       await copyTree(join(from, path, FILES_FOLDER), join(to, path, FILES_FOLDER), copy);
     }
     await copyDatabases(from, to, copy);
     await copyTree(from, to, copy);
-    if (hasAllFiles(from, to, { paths, begun })) {
+    const isSame = [...agentFolders(from, "")].length === paths.length;
+    if (isSame && hasAllFiles(from, to, { paths, begun })) {
       return paths.reduce((tasks, path) => tasks + finishStore(join(to, path)), 0);
     }
   }
@@ -69,23 +78,23 @@ export async function copyFolder(
 
 /** The folders that have tasks, relative to the first one, which comes first. Refuses one that is not complete. */
 export function storesIn(root: string): readonly string[] {
-  const paths = [...pathsBelow(root, "")];
-  for (const path of paths) {
+  const paths = [...agentFolders(root, "")].filter((path) => {
     const folder = join(root, path);
     const mark = readFolderMark(folder);
     if (mark?.role === "target") throw new TransferError(`${folder} ${whyFolderMarked(mark)}`);
-  }
+    return existsSync(join(folder, TASKS));
+  });
   if (paths[0] === "") return paths;
   throw new TransferError(`There are no tasks in ${root}: name the folder that has ${TASKS}.`);
 }
 
-function* pathsBelow(root: string, path: string): Generator<string> {
-  const folder = join(root, path);
-  if (existsSync(join(folder, TASKS)) || existsSync(join(folder, MARK_FILE))) yield path;
-  const agents = join(folder, "agents");
+/** The folder itself, and those of its sub-agents, whether or not they have tasks. */
+function* agentFolders(root: string, path: string): Generator<string> {
+  yield path;
+  const agents = join(root, path, "agents");
   if (!existsSync(agents)) return;
   for (const entry of readdirSync(agents, { withFileTypes: true })) {
-    if (entry.isDirectory()) yield* pathsBelow(root, join(path, "agents", entry.name));
+    if (entry.isDirectory()) yield* agentFolders(root, join(path, "agents", entry.name));
   }
 }
 
@@ -102,10 +111,10 @@ function reporter({ onProgress, signal }: CopyOptions): Report {
 }
 
 interface TreeCopy {
-  /** The folders that have tasks, relative to the first one. */
+  /** The folders of agents, relative to the first one. */
   readonly paths: readonly string[];
-  /** The same folders. */
-  readonly stores: ReadonlySet<string>;
+  /** The same folders, of which not everything is copied as a file. */
+  readonly folders: ReadonlySet<string>;
   readonly report: Report;
 }
 
@@ -128,8 +137,9 @@ async function copyDatabases(from: string, to: string, { paths, report }: TreeCo
     for (const path of paths) {
       const [source, copy] = [join(from, path), join(to, path)];
       await mkdir(copy, { recursive: true, mode: 0o700 });
-      const log = join(source, COMMIT_LOG);
-      if (existsSync(log)) writeFileSync(join(copy, COMMIT_LOG), readFileSync(log), PRIVATE);
+      // A server that stops removes it, once the database has everything.
+      const log = await readFile(join(source, COMMIT_LOG)).catch(orGone);
+      if (log !== undefined) writeFileSync(join(copy, COMMIT_LOG), log, PRIVATE);
       for (const name of readdirSync(source).filter((one) => DATABASE.test(one))) {
         snapshots.push({ database: openSnapshot(source, name), file: join(copy, name) });
       }
@@ -204,22 +214,18 @@ function withDatabase<T>(file: string, use: (database: DatabaseSync) => T): T {
   }
 }
 
-/**
- * Copies what is not there yet. What is deleted meanwhile is left out.
- *
- * @param tree `stores` are folders with tasks, of which not everything is copied
- */
+/** Copies what is not there yet. What is deleted meanwhile is left out. */
 export async function copyTree(
   from: string,
   to: string,
-  tree: Pick<TreeCopy, "stores" | "report">,
+  tree: Pick<TreeCopy, "folders" | "report">,
 ): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch(orGone);
   if (entries === undefined) return;
   await mkdir(to, { recursive: true, mode: 0o700 });
   for (const entry of entries) {
     const { name } = entry;
-    if (name.endsWith(".part") || (tree.stores.has(from) && NOT_COPIED.test(name))) continue;
+    if (name.endsWith(".part") || (tree.folders.has(from) && NOT_COPIED.test(name))) continue;
     const [source, copy] = [join(from, name), join(to, name)];
     // A link to the folder with the files is one to another disk. All others are copied as they are.
     if (entry.isDirectory() || name === FILES_FOLDER) {

@@ -226,7 +226,7 @@ class Move {
     const { files, options } = this.#target;
     if (files === undefined) return;
     const report = (): void => options.signal?.throwIfAborted();
-    await copyTree(join(this.#folder, FILES_FOLDER), files, { stores: new Set(), report });
+    await copyTree(join(this.#folder, FILES_FOLDER), files, { folders: new Set(), report });
   }
 
   async #fill(tables: FolderTables, run: Connection["rows"]): Promise<void> {

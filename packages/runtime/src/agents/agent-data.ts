@@ -155,15 +155,9 @@ export async function openHostData(options: Omit<AgentDataOptions, "source">): P
       const { id } = agentKey(agent);
       const own = folder === undefined ? undefined : ownFolderIn(folder, id);
       if (own !== undefined) await mkdir(own, { recursive: true, mode: 0o700 });
-      const inDatabase = database !== undefined && { database: await hostedIn(database, id) };
-      await prepareAgent(agent, { ...options, ...inDatabase, id, backend, folder: own, onFatal });
+      await prepareAgent(agent, { ...options, id, backend, folder: own, onFatal });
     },
   };
-}
-
-async function hostedIn(database: string, id: string): Promise<string> {
-  const { hostedAgentUrl } = await import("@convoke/backends/postgres");
-  return hostedAgentUrl(database, id);
 }
 
 /** The folder of one of several agents: below the shared one, unless that was its own before. */
