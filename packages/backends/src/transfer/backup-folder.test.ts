@@ -187,6 +187,7 @@ test("a folder that cannot be copied is named with the reason, and nothing is le
   expect(await failed({ from, to: join(root, "no", "disk") })).toBe(
     `TransferError: There is no folder ${join(root, "no")}: is its disk there? Create it first.`,
   );
+  expect(await failed({ from, to: join(from, "copy") })).toContain("name one outside of it.");
   expect(await failed({ from, to: root })).toBe(
     `TransferError: ${root} exists already: name a new folder.`,
   );

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { DataFolderError, type HeldFolder, holdFolder } from "../sqlite/data-folder.ts";
 import { readFolderMark, whyFolderMarked, writeFolderMark } from "../sqlite/marked-folder.ts";
 import { checkBackupFile, readBackupFile } from "./backup-file.ts";
@@ -26,6 +26,9 @@ export async function backupFolder(options: BackupOptions): Promise<{ readonly t
   const [from, to] = [resolve(options.from), resolve(options.to)];
   storesIn(from);
   if (existsSync(to)) throw new TransferError(`${to} exists already: name a new folder.`);
+  if (to.startsWith(from + sep)) {
+    throw new TransferError(`${to} is in the folder that is copied: name one outside of it.`);
+  }
   if (!existsSync(dirname(to))) {
     throw new TransferError(
       `There is no folder ${dirname(to)}: is its disk there? Create it first.`,
