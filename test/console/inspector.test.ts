@@ -28,7 +28,7 @@ async function openConsole(args: readonly string[], home: string): Promise<OpenC
     env: { HOME: home },
     signal: stop.signal,
     onStdout: (stdout) => {
-      const [, url] = /Console {2}(\S+)console/.exec(stdout) ?? [];
+      const [, url] = /Look at {2}(\S+)console/.exec(stdout) ?? [];
       if (url !== undefined) address.resolve({ url, stdout });
     },
   });
