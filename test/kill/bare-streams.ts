@@ -1,5 +1,5 @@
 import { connect } from "node:http2";
-import { PROTO_CODECS, type PublicEvent, SseDecoder } from "@convoke/protocol";
+import { PROTO_CODECS, type PublicEvent, SseDecoder, type Task } from "@convoke/protocol";
 import { GRPC_SERVICES } from "@convoke/protocol/grpc";
 import { GrpcFrameReader, frameGrpcMessage } from "@convoke/protocol/internal";
 import { OFFICIAL, type RestDialect } from "../rest/rest-dialect.ts";
@@ -82,9 +82,7 @@ function grpc({ name, message }: RestDialect): Interface {
         for await (const piece of stream) {
           for (const bytes of reader.push(piece as Uint8Array)) {
             const json = method.decodeResponse(bytes);
-            const [event] = Object.values(json as object) as { metadata?: object }[];
-            const cursor = (event?.metadata as Record<string, string>)["last-event-id"]!;
-            add(cursor, PROTO_CODECS[version].decodeEvent(json));
+            add(cursorIn(json), PROTO_CODECS[version].decodeEvent(json));
           }
         }
       } finally {
@@ -99,6 +97,11 @@ function grpc({ name, message }: RestDialect): Interface {
     stream: (url, text) => call("sendStreamingMessage", { message: message(text) }, url),
     resume: (url, id, cursor) => call("subscribeToTask", idOf(id), url, cursorOf(cursor)),
   };
+}
+
+function cursorIn(message: unknown): string {
+  const [event] = Object.values(message as Record<string, Pick<Task, "metadata">>);
+  return String(event?.metadata?.["last-event-id"]);
 }
 
 function cursorOf(cursor: string): Readonly<Record<string, string>> {
