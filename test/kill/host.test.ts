@@ -58,7 +58,7 @@ verifies(
 
     await shows(second, "NAME began the work of NAME, NAME ended it");
     const { stdout: banner } = first.program;
-    expect(banner).toContain("3 agents are ready.");
+    expect(banner).toContain("3 agents at ");
     for (const name of NAMES) expect(banner).toContain(`${first.url}agents/${name.toLowerCase()}`);
     expect(banner).toContain("start it with --data .convoke/bob");
     expect(second.program.stdout).toContain("3 resumed");

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { BEGINS_AGAIN } from "@convoke/client";
 import type { TaskState } from "@convoke/protocol";
 import type { Progress } from "@modelcontextprotocol/client";
 import { createJsonLogger } from "@convoke/engine";
-import { type RemoteAgent, connect, serve } from "convoke";
+import { type RemoteAgent, connect, defineAgent, serve } from "convoke";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { BIN } from "../cli/typist.ts";
 import { eventually } from "../mcp/eventually.ts";
@@ -16,14 +17,13 @@ import { untilItCounts } from "./until-it-counts.ts";
 expectNoLeftovers();
 
 /** An agent that is served here, and a client that reads its tasks. */
-async function serveClerk(): Promise<{
+async function serveClerk(clerk = createClerk(() => undefined)): Promise<{
   readonly url: string;
   readonly cwd: string;
   readonly agent: RemoteAgent;
   readonly states: () => Promise<readonly TaskState[]>;
 }> {
   const logger = createJsonLogger("silent", () => undefined);
-  const clerk = createClerk(() => undefined);
   const server = await serve(clerk, { port: 0, data: "memory", logger });
   const agent = await connect(server.url);
   onTestFinished(async () => {
@@ -61,6 +61,45 @@ describe("a call", () => {
     const steps = seen.map(({ progress }) => progress);
     expect(steps).toEqual([...new Set(steps)].toSorted((a, b) => a - b));
     expect(seen.length).toBeLessThan(steps.at(-1)!);
+  });
+
+  test("says when the agent begins its answer again", async () => {
+    const writer = defineAgent({
+      name: "Writer",
+      description: "Writes another answer.",
+      async *run({ task, signal }) {
+        const begun = (text: string) => {
+          const artifact = { artifactId: "answer", parts: [{ kind: "text", text }] } as const;
+          return {
+            kind: "artifact-update",
+            taskId: task.id,
+            contextId: task.contextId,
+            artifact,
+          } as const;
+        };
+        yield begun("one");
+        yield begun("two");
+        await once(signal, "abort");
+      },
+    });
+    const { url, cwd } = await serveClerk(writer);
+    const host = await aHost([url], { cwd });
+    const { tools } = await host.client.listTools();
+    const stop = new AbortController();
+    const told = Promise.withResolvers<string>();
+
+    const call = host.call(
+      tools[0]!.name,
+      { message: "go" },
+      {
+        signal: stop.signal,
+        onProgress: ({ message = "" }) => void (message.endsWith("two") && told.resolve(message)),
+      },
+    );
+
+    expect(await told.promise).toBe(`${BEGINS_AGAIN} two`);
+    stop.abort();
+    await expect(call).rejects.toThrow();
   });
 
   test("that is canceled cancels the task at the agent", async () => {

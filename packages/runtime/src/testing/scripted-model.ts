@@ -21,7 +21,8 @@ export interface ScriptedModelOptions {
 }
 
 /**
- * A model for tests. Each request plays the next turn of the script. A request after the last turn
+ * A model for tests. Each request plays the next turn of the script, also one that asks again after an
+ * error or a crash: its turn may use other words, as a real model would. A request after the last turn
  * fails with an error that explains this.
  *
  *     const model = scriptedModel([
