@@ -207,6 +207,7 @@ describe.each([
     const world = new World(async function* (turn) {
       yield turn.status("looking");
       yield "one ";
+      yield turn.artifact("a.txt", "draft");
       yield turn.artifact("a.txt", "a");
       await begin(turn);
       yield "two ";
@@ -231,6 +232,7 @@ describe.each([
       "working",
       "working",
       "one ",
+      "draft",
       "a",
       "two ",
       "three",

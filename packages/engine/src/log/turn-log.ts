@@ -1,4 +1,5 @@
 import {
+  type A2APart,
   type AgentEvent,
   type ArtifactUpdateEvent,
   type Caller,
@@ -52,6 +53,8 @@ export class TurnLog {
   statuses: StatusUpdateEvent[] = [];
   /** Ids of the artifacts that the agent marked as complete. */
   closed = new Set<string>();
+  /** Earlier versions of artifacts that came as a whole and were replaced, in order. */
+  replaced = new Map<string, readonly (readonly A2APart[])[]>();
   /** Whether the turn ended although the task did not: the next message starts another turn. */
   isOver = false;
   isCanceled = false;
@@ -61,6 +64,7 @@ export class TurnLog {
   sleep: SleepEvent | undefined;
   /** The last sequence that was read. */
   head: Seq = 0;
+  #whole = new Map<string, readonly A2APart[]>();
   #state: TaskState = "submitted";
   #traceIds: TraceContext | undefined;
   #traceRest: SenderFields["trace"] = {};
@@ -127,11 +131,20 @@ export class TurnLog {
       if (this.#state !== "working" || !isPlain) this.isUntouched = false;
     } else if (event.kind === "artifact-update") {
       this.isUntouched = false;
-      const { artifact, lastChunk } = event as ArtifactUpdateEvent;
-      if (lastChunk === true) this.closed.add(artifact.artifactId);
-      else this.closed.delete(artifact.artifactId);
+      this.#addArtifact(event as ArtifactUpdateEvent);
       this.sleep = undefined;
     }
+  }
+
+  #addArtifact({ artifact: { artifactId, parts }, append, lastChunk }: ArtifactUpdateEvent): void {
+    const before = this.#whole.get(artifactId);
+    if (append !== true && before !== undefined) {
+      this.replaced.set(artifactId, [...(this.replaced.get(artifactId) ?? []), before]);
+    }
+    if (append !== true && lastChunk === true) this.#whole.set(artifactId, parts);
+    else this.#whole.delete(artifactId);
+    if (lastChunk === true) this.closed.add(artifactId);
+    else this.closed.delete(artifactId);
   }
 
   #addMessage(message: Message, event: InternalEvent, taskNow: () => Task): void {
@@ -191,6 +204,8 @@ export class TurnLog {
     this.inbox = [];
     this.statuses = [];
     this.closed = new Set();
+    this.replaced = new Map();
+    this.#whole = new Map();
     this.isOver = false;
     this.isCanceled = false;
     this.isUntouched = true;

@@ -29,12 +29,15 @@ export class Replay {
   readonly #task: Task;
   readonly #closed: ReadonlySet<string>;
   readonly #statuses: StatusUpdateEvent[];
+  /** Versions of artifacts that the log has replaced since, and that this attempt has not produced yet. */
+  readonly #replaced: Map<string, readonly (readonly A2APart[])[]>;
   readonly #progress = new Map<string, Progress>();
 
   constructor(log: TurnLog, task: Task) {
     this.#task = task;
     this.#closed = log.closed;
     this.#statuses = [...log.statuses];
+    this.#replaced = new Map(log.replaced);
   }
 
   /** Returns the part of an event that has to be written. */
@@ -60,6 +63,10 @@ export class Replay {
     const progress = this.#progress.get(artifactId) ?? { parts: [], isAhead: logged === undefined };
     this.#progress.set(artifactId, progress);
     if (logged === undefined || progress.isAhead) return event;
+    if (append !== true && this.#wasReplaced(artifactId, artifact.parts)) {
+      progress.parts = artifact.parts;
+      return undefined;
+    }
     progress.parts = append === true ? joinParts(progress.parts, artifact.parts) : artifact.parts;
     const rest = partsAfter(progress.parts, logged, isSamePart);
     if (rest !== undefined && rest.length === 0) {
@@ -74,6 +81,14 @@ export class Replay {
     return rest === undefined
       ? { ...event, artifact: { ...artifact, parts: progress.parts }, append: false }
       : { ...event, artifact: { ...artifact, parts: rest }, append: true };
+  }
+
+  /** Whether the log has these parts as a version that was replaced later, as they will be again. */
+  #wasReplaced(artifactId: string, parts: readonly A2APart[]): boolean {
+    const versions = this.#replaced.get(artifactId) ?? [];
+    const place = versions.findIndex((version) => areSameParts(version, parts));
+    if (place >= 0) this.#replaced.set(artifactId, versions.slice(place + 1));
+    return place >= 0;
   }
 
   /** Statuses are compared in order, up to the first that differs. */
