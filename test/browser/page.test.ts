@@ -100,6 +100,7 @@ describe("a page in a browser", { timeout: WITHIN_MS }, () => {
           const lengths: number[] = [];
           new MutationObserver(() => lengths.push(shown.textContent.length)).observe(shown, {
             childList: true,
+            subtree: true,
           });
           const word = document.querySelector("#state")!;
           new MutationObserver(() => {

@@ -230,7 +230,7 @@ async function demoServer(): Promise<{
       cwd: data,
       env: { PORT: String(port) },
     });
-    await started.until((stdout) => /Card {5}(\S+)/.exec(stdout)?.[1]);
+    await started.until((stdout) => /^Look at +(\S+)/m.exec(stdout)?.[1]);
     return started;
   };
   let program = await run();
