@@ -212,6 +212,20 @@ test("a backup that is not complete is neither served nor restored", async () =>
   await expect(restored).rejects.toThrow("is not complete");
 });
 
+test("a backup of a folder whose tasks were moved away is refused by servers like the folder", async () => {
+  const from = await aFolder();
+  const [backup, to] = [newPlace(), newPlace()];
+  const mark = { id: "m", role: "source", peer: "postgres://db/convoke?schema=c", isDone: true };
+  writeFileSync(join(from, "transfer.json"), JSON.stringify(mark));
+
+  await backupFolder({ from, to: backup });
+  await restoreFolder({ from: backup, to });
+
+  for (const folder of [backup, to]) {
+    await expect(openSqliteBackend({ folder })).rejects.toThrow("was moved to postgres://db");
+  }
+});
+
 test("a restore needs an empty folder, leaves nothing if it fails, and goes on if it was killed", async () => {
   const from = await aFolder();
   const backup = newPlace();

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Backend, CommitResult } from "@convoke/engine";
 import { expect, test } from "vitest";
@@ -192,7 +192,7 @@ test("a move that an earlier version has begun, with a part of the tasks, is com
   expect(rows).toEqual([]);
 });
 
-test("a move of which only the last mark is missing is not copied again", async () => {
+test("a move of which only the last steps are missing copies the files, and no rows again", async () => {
   const { url, schema, admin } = await schemas();
   const folder = await aFolder(3);
   await copyToDatabase({ from: folder, to: url });
@@ -200,12 +200,19 @@ test("a move of which only the last mark is missing is not copied again", async 
     MARKS.schema(folder),
   ]);
   writeFileSync(join(folder, "transfer.json"), MARKS.folder(labelOf(url), true));
+  // An earlier version moved the files to their place after it had marked the folder.
+  mkdirSync(join(folder, "files", taskId(2)), { recursive: true });
+  writeFileSync(join(folder, "files", taskId(2), "digest"), "content");
+  const files = join(temporaryFolder(), "files");
+  mkdirSync(`${files}.incoming`);
   const { rows: before } = await admin.query(`SELECT n FROM ${schema}.task ORDER BY n`);
 
-  await copyToDatabase({ from: folder, to: url });
+  await copyToDatabase({ from: folder, to: url, files });
 
   const { rows: after } = await admin.query(`SELECT n FROM ${schema}.task ORDER BY n`);
   expect(after).toEqual(before);
+  expect(readFileSync(join(files, taskId(2), "digest"), "utf8")).toBe("content");
+  expect(existsSync(`${files}.incoming`)).toBe(false);
   await (await opened(url)).close();
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import type { PushState } from "@convoke/engine";
@@ -113,7 +113,8 @@ async function beginAll(moves: readonly Move[]): Promise<void> {
   try {
     for (const move of moves) await move.begin();
   } catch (error) {
-    for (const move of moves) await move.giveUp();
+    // What still has a mark because the database is gone is moved by the next call.
+    for (const move of moves) await move.giveUp().catch(() => undefined);
     throw error;
   }
 }
@@ -202,16 +203,16 @@ class Move {
   /** Both say again what they said before. */
   async giveUp(): Promise<void> {
     if (!this.#hasBegun) return;
-    writeFolderMark(this.#folder, this.#before.source);
     await this.#setTarget(this.#before.target);
+    writeFolderMark(this.#folder, this.#before.source);
   }
 
   /** The mark of the schema says in the same transaction that it has everything. Returns the number of tasks. */
   async copy(): Promise<number> {
     const tables = new FolderTables(this.#folder);
     try {
+      await this.#copyFiles();
       if (!this.#isCopied) {
-        await this.#copyFiles();
         await this.#inDatabase(() =>
           this.#connection.transaction((run) => this.#fill(tables, run)),
         );
@@ -226,6 +227,8 @@ class Move {
     const { files, options } = this.#target;
     if (files === undefined) return;
     const report = (): void => options.signal?.throwIfAborted();
+    // Where earlier versions had the files of a move until its end, also after the rows were complete.
+    rmSync(`${files}.incoming`, { recursive: true, force: true });
     await copyTree(join(this.#folder, FILES_FOLDER), files, { folders: new Set(), report });
   }
 
