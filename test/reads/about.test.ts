@@ -98,7 +98,7 @@ test("callers learn who they are and which roles they have", async () => {
     { ...none, owner: "ann" },
     { ...none, owner: "boss", isApprover: true },
     { ...none, owner: "ops", isOperator: true, readsAllOwners: true },
-    { ...none, owner: "only", isOperator: true },
+    { ...none, owner: "only" },
     { ...none, owner: "ann", tenant: "acme" },
   ]);
 });

@@ -46,7 +46,7 @@ describe("a server on SQLite", () => {
       auth: [
         bearer("ann", { owner: "ann-the-owner", scopes: [] }),
         bearer("bob", { owner: "bob-the-owner", scopes: [] }),
-        bearer("root", { owner: "root" }),
+        bearer("root"),
         bearer("ops", { owner: "ops", scopes: ["convoke:operate"] }),
       ],
     });
@@ -102,7 +102,7 @@ describe("a server on SQLite", () => {
     const own = await as("ann", "--context", "c");
     const others = await as("ann", "--owner", "bob-the-owner");
     const withoutScope = await as("root", "--owner", "bob-the-owner");
-    const ownOfRoot = await as("root", "--owner", "root");
+    const ownOfRoot = await as("root", "--owner", "token");
 
     expect(own.stderr).toContain("erasing data is for operators");
     expect(others.stderr).toContain("erasing data is for operators");

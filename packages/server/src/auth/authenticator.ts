@@ -74,7 +74,7 @@ export interface CallerFacts {
  * Accepts one bearer token. Hashes are compared, so that timing reveals nothing about the token or
  * its length.
  *
- * @param facts who the caller is. Default: the owner is "token".
+ * @param facts who the caller is. Default: the owner is "token", and may operate the server.
  *
  * @example
  * serve(agent, { auth: [bearer(process.env["AGENT_TOKEN"]!)] });
@@ -84,7 +84,8 @@ export function bearer(token: string, facts: Partial<CallerFacts> = {}): Authent
     throw new TypeError("bearer needs a token that is not empty");
   }
   const expected = sha256(token);
-  const caller: Caller = { owner: "token", ...facts };
+  const isNamed = Object.keys(facts).length > 0;
+  const caller: Caller = isNamed ? { owner: "token", ...facts } : unnamed({ owner: "token" });
   return {
     schemes: BEARER_SECURITY.schemes,
     authenticate(request) {
@@ -93,6 +94,18 @@ export function bearer(token: string, facts: Partial<CallerFacts> = {}): Authent
       return isRight ? caller : undefined;
     },
   };
+}
+
+/** Callers of a server that does not tell its callers apart: it has one token, or no authentication. */
+const UNNAMED = new WeakSet<Caller>();
+
+export function unnamed(caller: Caller): Caller {
+  UNNAMED.add(caller);
+  return caller;
+}
+
+export function isUnnamed(caller: Caller): boolean {
+  return UNNAMED.has(caller);
 }
 
 /** The bearer token of a request (RFC 6750 §2.1). */

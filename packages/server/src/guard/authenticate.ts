@@ -16,6 +16,7 @@ import {
   type Authenticator,
   bearer,
   unauthenticated,
+  unnamed,
 } from "../auth/authenticator.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
 
@@ -157,7 +158,7 @@ export class Authentication {
 }
 
 /** Without authentication, all callers are the same owner. */
-const ANONYMOUS: Caller = { owner: "anonymous" };
+const ANONYMOUS = unnamed({ owner: "anonymous" });
 
 function authenticatorsIn(options: AuthOptions): readonly Authenticator[] {
   const { auth, token, authenticate, securitySchemes, security } = options;
@@ -180,9 +181,16 @@ function authenticatorsIn(options: AuthOptions): readonly Authenticator[] {
   return [{ schemes: securitySchemes ?? schemes, authenticate, ...(security && { security }) }];
 }
 
+/** A text in `scopes` would have every scope that it contains. */
 function checked(caller: Caller): Caller {
-  if (typeof caller.owner === "string" && caller.owner !== "") return caller;
-  throw new TypeError("authenticate must return a caller with an owner, which is not empty");
+  const { owner, scopes = [] } = caller;
+  if (typeof owner !== "string" || owner === "") {
+    throw new TypeError("authenticate must return a caller with an owner, which is not empty");
+  }
+  if (Array.isArray(scopes) && scopes.every((scope) => typeof scope === "string")) return caller;
+  throw new TypeError(
+    "authenticate must return a caller whose scopes are a list of texts, such as scope.split(' ')",
+  );
 }
 
 /** No authenticator has found credentials of its own. */

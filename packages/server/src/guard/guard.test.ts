@@ -4,7 +4,7 @@ import { aRequest } from "../http/a-request.suite.ts";
 import { type AuthOptions, Authentication } from "./authenticate.ts";
 import { bearer } from "../auth/authenticator.ts";
 import { Guard } from "./guard.ts";
-import { A2AError } from "@convoke/protocol";
+import { A2AError, type Caller } from "@convoke/protocol";
 
 const TOKEN = "s3cret-Token_of.ours~+/=";
 
@@ -124,6 +124,16 @@ test.each<[AuthOptions, string]>([
   ],
 ])("%j is rejected when the server starts", (options, problem) => {
   expect(() => new Authentication(options)).toThrow(problem);
+});
+
+test.each([
+  [{ owner: "" }, "a caller with an owner"],
+  [{ owner: "ann", scopes: "convoke:operate" }, "a caller whose scopes are a list of texts"],
+  [{ owner: "ann", scopes: [1] }, "a caller whose scopes are a list of texts"],
+])("authenticate cannot return %j", async (caller, problem) => {
+  const authentication = new Authentication({ authenticate: () => caller as unknown as Caller });
+
+  await expect(authentication.identify(aRequest())).rejects.toThrow(`must return ${problem}`);
 });
 
 test("a 401 says what the caller can send as Authorization", () => {

@@ -1,4 +1,5 @@
 import { A2AError, type Caller } from "@convoke/protocol";
+import { isUnnamed, unnamed } from "../auth/authenticator.ts";
 import type { Cors } from "../http/cors.ts";
 import { type HttpRequest, header } from "../http/exchange.ts";
 import { parseForwarded } from "../http/address.ts";
@@ -182,7 +183,8 @@ export function scopedCaller(
   }
   const effective = own ?? tenant;
   if (effective !== undefined) {
-    return { ...caller, tenant: effective, owner: scopedOwner(effective, caller.owner) };
+    const scoped = { ...caller, tenant: effective, owner: scopedOwner(effective, caller.owner) };
+    return isUnnamed(caller) ? unnamed(scoped) : scoped;
   }
   return isScoped(caller.owner) ? { ...caller, owner: scopedOwner("", caller.owner) } : caller;
 }

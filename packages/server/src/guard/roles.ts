@@ -1,5 +1,6 @@
 import { type Caller, invalidParams } from "@convoke/protocol";
 import { type AdminOperation, denied } from "./authorize.ts";
+import { isUnnamed } from "../auth/authenticator.ts";
 import { isOwnerIn } from "./guard.ts";
 
 /** The scopes that make a caller more than an owner of its own tasks. */
@@ -36,11 +37,12 @@ const ROLES: Readonly<Record<RoleOperation, readonly Role[]>> = {
 };
 
 /**
- * Whether a caller may see what concerns all callers, such as metrics. A caller whose credentials
- * have no scopes at all, like the one token of a server, is its operator.
+ * Whether a caller may see and do what concerns all callers, such as metrics: with the scope, or if
+ * the server has no callers to tell apart. Fewer scopes never give more, so one that is known by
+ * name and has none is no operator.
  */
-export function isOperator({ scopes }: Caller): boolean {
-  return scopes === undefined || scopes.includes(ROLE_SCOPES.operator);
+export function isOperator(caller: Caller): boolean {
+  return isUnnamed(caller) || caller.scopes?.includes(ROLE_SCOPES.operator) === true;
 }
 
 /** Whether an operation concerns the tasks of an owner. */
