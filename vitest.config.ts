@@ -33,7 +33,6 @@ const TIDY = [
   "auth",
   "bindings",
   "cards",
-  "catalog",
   "check",
   "cli",
   "client",

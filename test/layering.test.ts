@@ -18,7 +18,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   "packages/check": ["protocol", "egress", "client"],
   "packages/coder": ["protocol", "egress", "client", "runtime"],
   "packages/console": ["protocol", "client", "server"],
-  "packages/host": ["protocol", "egress", "engine", "server", "client", "runtime", "coder"],
+  "packages/host": ["protocol", "engine", "runtime", "coder"],
   "apps/convoke": [
     "protocol",
     "egress",

@@ -1,4 +1,4 @@
-import { AgentCatalog, type AgentEntry, FileCatalogStore } from "@convoke/host";
+import { type AgentEntry, buildAgent } from "@convoke/host";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Agent, defineAgent, serve } from "convoke";
@@ -32,8 +32,6 @@ const program: AgentEntry = {
   args: [new URL("program.sh", import.meta.url).pathname],
   protocol: "json-lines",
   workspace: data,
-  // A turn that was aborted when its agent was removed begins again.
-  restart: true,
   limits: { idleMs: 200, graceMs: 200, processes: 1000 },
 };
 
@@ -47,21 +45,17 @@ const entries: Readonly<Record<string, AgentEntry>> = {
   "program-2": program,
 };
 
-const catalog = await AgentCatalog.open({
-  entries,
-  store: new FileCatalogStore(join(data, "agents.json")),
-  allowProcesses: true,
-  loadModule: () => Promise.reject(new TypeError("there are no modules")),
-});
+const agents = Object.entries(entries).map(([id, entry]) =>
+  buildAgent(id, entry, () => Promise.reject(new TypeError("there are no modules"))),
+);
 
-const server = await serve(catalog.agents, {
+const server = await serve(await Promise.all(agents), {
   port: 0,
   data: join(data, "tasks"),
   rateLimits: false,
   limits: { openTasks: 100_000 },
   // So that the heap does not grow with the number of tasks.
   retention: { maxTasks: 1_000_000 },
-  manageAgents: (agents, logger) => catalog.manage(agents, logger),
 });
 
 /** What the process holds at the moment. */

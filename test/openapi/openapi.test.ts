@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { withDialects } from "@convoke/coder";
 import { REST_ROUTES } from "@convoke/protocol";
-import { defineAgent } from "convoke";
+import { type AgentServer, defineAgent, serve } from "convoke";
 import { Compile } from "typebox/schema";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CODER_ROUTES } from "../../packages/server/src/bindings/coder/routes.ts";
 import { INBOUND_ROUTES } from "../../packages/server/src/bindings/inbound/routes.ts";
 import { contracts } from "../../scripts/openapi.ts";
-import { CatalogServer } from "../catalog/a-catalog-server.ts";
+import { memoryLogger } from "../engine/an-engine.ts";
+import { aTalker } from "../host/three-agents.ts";
 
 interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
@@ -34,15 +35,19 @@ const root = withDialects(
   }),
 );
 
-let host: CatalogServer;
+let server: AgentServer;
 let document: Document;
 
 beforeAll(async () => {
-  host = await CatalogServer.start({ entries: { root } });
+  server = await serve([root, aTalker("Other")], {
+    port: 0,
+    data: "memory",
+    logger: memoryLogger(),
+  });
   document = (await (await ask("GET", "/openapi.json")).json()) as Document;
 });
 
-afterAll(() => host.server.close());
+afterAll(() => server.close());
 
 describe("the OpenAPI document", () => {
   test("is public, also for web pages, and that of a disabled agent is gone like its card", async () => {
@@ -50,9 +55,8 @@ describe("the OpenAPI document", () => {
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
     expect(document.openapi).toMatch(/^3\.1\./);
 
-    await host.ask("POST", "", { id: "other", description: "Is disabled.", model: "demo" });
     const before = await ask("GET", "/agents/other/openapi.json");
-    await host.ask("POST", "/other:disable");
+    await ask("POST", "/convoke/agents/other:disable");
     const after = await ask("GET", "/agents/other/openapi.json");
     const card = await ask("GET", "/agents/other/.well-known/agent-card.json");
 
@@ -156,7 +160,7 @@ function ask(
   body?: object,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  return fetch(new URL(path, host.server.url), {
+  return fetch(new URL(path, server.url), {
     method,
     headers: { ...(body && { "content-type": "application/json" }), ...headers },
     ...(body && { body: JSON.stringify(body) }),

@@ -26,7 +26,7 @@ async function packagesOf(cwd: string, args: readonly string[]): Promise<readonl
 
 const SERVER = ["backends", "client", "convoke", "egress", "engine", "protocol", "runtime"];
 
-test("a server of one agent starts without the coding agent, the catalogue of agents and any third-party package", async () => {
+test("a server of one agent starts without the coding agent, programs as agents and any third-party package", async () => {
   expect(await packagesOf(temporaryFolder(), [])).toEqual([...SERVER, "server"]);
 });
 

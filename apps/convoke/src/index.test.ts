@@ -128,7 +128,6 @@ const TYPES = [
   "ServeAgentOptions",
   "Server",
   "ServerAgent",
-  "ServerAgents",
   "ServerInterceptor",
   "SessionEvent",
   "SessionListener",

@@ -108,7 +108,6 @@ export type {
   RemoteEntry,
   Server,
   ServerAgent,
-  ServerAgents,
   Interceptor as ServerInterceptor,
 } from "@convoke/server";
 

@@ -4,7 +4,7 @@
 export { processAgent } from "./processes/agent/process-agent.ts";
 export type { ProcessAgentOptions, ProcessLimits } from "./processes/program/process-options.ts";
 
-// The agents of a server, which operators can change while it runs
+// The agents of a configuration
 export {
   type AgentEntry,
   type CoderEntry,
@@ -12,17 +12,7 @@ export {
   type ModuleEntry,
   type ProcessEntry,
   buildAgent,
-} from "./catalog/agent-entry.ts";
-export { AgentCatalog, type AgentCatalogOptions } from "./catalog/agent-catalog.ts";
-export {
-  type CatalogStore,
-  FileCatalogStore,
-  MemoryCatalogStore,
-  SharedCatalogStore,
-  type StoredAgent,
-  type StoredAgents,
-} from "./catalog/catalog-store.ts";
-export type { CatalogRights } from "./catalog/json-definition.ts";
+} from "./agent-entry.ts";
 
 // The processes of a host that has tasks of its own
 export {

@@ -27,8 +27,6 @@ export interface Origin {
   readonly running: RunningEngine;
   /** Agents at other addresses that the server lists. */
   readonly remoteAgents: readonly RemoteAgentEntry[];
-  /** Whether operators can change the agents through the API. */
-  readonly agentApi: boolean;
   readonly parts: Pick<
     App,
     | "keepAlive"
@@ -43,16 +41,13 @@ export interface Origin {
     | "metricsText"
     | "metricsHistory"
     | "isOperator"
+    | "switches"
     | "onLimit"
   >;
 }
 
 /** Creates what handles the requests to an agent: its card, its skills and what callers may do with it. */
-export function createApp(
-  agent: ServedAgent,
-  origin: Origin,
-  host: Pick<App, "find" | "agentManager">,
-): App {
+export function createApp(agent: ServedAgent, origin: Origin, find: App["find"]): App {
   const { options, parts, running } = origin;
   const { engine, push, erasures } = running;
   const { card, logger, tenants, strict, specPatch, restFrames, compat } = options;
@@ -78,7 +73,7 @@ export function createApp(
     ...parts,
     engine,
     agent,
-    ...host,
+    find,
     fileView: (request) => {
       const baseUrl = rootAddressFor(request, options);
       if (baseUrl !== view.baseUrl) view = { baseUrl };

@@ -10,7 +10,6 @@ import type {
   RetentionOptions,
 } from "@convoke/engine";
 import type { Agent, AgentInfo, Caller, SpecPatch, TracingOptions } from "@convoke/protocol";
-import type { AgentManager } from "./bindings/agent-manager.ts";
 import type { ConsoleFiles } from "./bindings/console/handle.ts";
 import type { Interceptor } from "./bindings/interceptors.ts";
 import type { RemoteEntries } from "./cards/agent-list.ts";
@@ -22,7 +21,6 @@ import type { RateLimitOptions } from "./guard/rate-limit.ts";
 import type { RoleOptions } from "./guard/roles.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Timeouts } from "./http/exchange.ts";
-import type { ServerAgents } from "./hosted-agents.ts";
 
 /** A backend, and which of its tasks belong to the agent. */
 export interface AgentStorage {
@@ -40,8 +38,8 @@ export interface AgentStorage {
   /** Closes what is open in addition to the backend, after it. */
   readonly close?: () => Promise<void>;
   /**
-   * Prepares an agent with its environment. Called for each agent before its first turn, also for one
-   * that is added later. Default: the agents are prepared, or need nothing.
+   * Prepares an agent with its environment. Called for each agent before its first turn. Default: the
+   * agents are prepared, or need nothing.
    */
   readonly prepare?: (agent: Agent) => Promise<void>;
 }
@@ -107,16 +105,18 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   /** The files of the web console, which is served at `/console`. Default: there is none. */
   readonly console?: ConsoleFiles;
   /**
-   * Creates what changes the agents for operators, when the agents are served. Default: they can only
-   * be changed by code, and `/convoke/agents` is 404.
-   */
-  readonly manageAgents?: (agents: ServerAgents, logger: Logger) => AgentManager;
-  /**
-   * Whether operators can list and change the agents at `/convoke/agents`. Needs `manageAgents`.
-   * Default: only if the server listens on loopback, because it changes what the server does. Without
-   * authentication it cannot be switched on elsewhere.
+   * Whether operators can list the agents at `/convoke/agents`, and disable and enable them. Default:
+   * if callers authenticate, or the server listens on loopback. Elsewhere it cannot be switched on,
+   * because every caller would be an operator.
    */
   readonly agentApi?: boolean;
+  /**
+   * Says once that the served agents include what earlier versions stored when agents were added or
+   * changed on a running server. Without it a server whose storage has such agents does not start,
+   * because tasks of agents that are not served would wait for ever. `convoke agents stored` prints
+   * them. Default false.
+   */
+  readonly storedAgentsTakenOver?: boolean;
   /**
    * What spans contain. Spans are created if the process has an OpenTelemetry SDK. Default: neither
    * content nor chunks of artifacts.

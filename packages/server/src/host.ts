@@ -1,9 +1,10 @@
 import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
 import type { Origin } from "./agent-app.ts";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
-import { HostedAgents, type ServerAgents } from "./hosted-agents.ts";
+import { HostedAgents, type ServerAgent } from "./hosted-agents.ts";
 import { type RemoteAgentEntry, resolveRemoteEntries } from "./cards/agent-list.ts";
 import { addressFor } from "./cards/card-binding.ts";
+import { AgentSwitches, requireTakenOver } from "./bindings/agent-switches.ts";
 import { KeepAlive } from "./bindings/keep-alive.ts";
 import type { Operations } from "./bindings/interceptors.ts";
 import { openLinkKey } from "./bindings/files/link-key.ts";
@@ -80,6 +81,7 @@ export class Host {
   /** Absent if nothing is measured. */
   readonly #metrics: MetricsRegistry | undefined;
   readonly #ready = Promise.withResolvers<HostedAgents>();
+  #switches: AgentSwitches | undefined;
   #closeStores: AgentStorage["close"];
   #running: RunningEngine | undefined;
 
@@ -116,7 +118,7 @@ export class Host {
     this.#place = place;
     if (options.agentApi === true && !place.isLocal && !this.#authentication.security) {
       throw new TypeError(
-        "agentApi lets callers change the agents, and every caller is accepted here: set auth, token or authenticate, or leave agentApi out",
+        "agentApi lets callers disable the agents, and every caller is accepted here: set auth, token or authenticate, or leave agentApi out",
       );
     }
     this.#servesReads = options.readApi ?? place.isLocal;
@@ -142,6 +144,13 @@ export class Host {
     this.#warn();
   }
 
+  /** Operators are known if callers authenticate, and on loopback everybody is one otherwise. */
+  get #servesSwitches(): boolean {
+    const { agentApi = this.#place.isLocal || this.#authentication.security !== undefined } =
+      this.#options;
+    return agentApi;
+  }
+
   #readiness(): ReturnType<Parameters<typeof handleProbe>[1]> {
     if (this.#running === undefined) return { reason: "starting" };
     const { unreadyReason: reason, sharing } = this.#running.engine;
@@ -150,7 +159,7 @@ export class Host {
   }
 
   /** The agents, once it is open. */
-  get agents(): Promise<ServerAgents> {
+  get agents(): Promise<Iterable<ServerAgent>> {
     return this.#ready.promise;
   }
 
@@ -179,6 +188,7 @@ export class Host {
       const { backend, key, folder, prepare, erase, rates, audit, close } = await opening;
       const { sharing } = backend;
       const values = sharing && ((collection: string) => sharing.values(collection));
+      await requireTakenOver({ folder, values }, this.#options.storedAgentsTakenOver === true);
       await this.#authentication.prepare({ logger, folder, values });
       for (const agent of this.#given) await prepare?.(agent);
       const linkKey = await openLinkKey({ folder, values });
@@ -210,11 +220,12 @@ export class Host {
         const stop = collectProcessMetrics(metrics);
         running.engine.closing.addEventListener("abort", stop, { once: true });
       }
+      const { agents } = running.engine;
+      this.#switches = await AgentSwitches.open({ folder, values }, { agents, logger });
       const origin = this.#origin(running, { address, rates, links });
-      const agents = new HostedAgents(origin, { prepare, checkAgent });
       this.#running = running;
       this.#closeStores = close;
-      this.#ready.resolve(agents);
+      this.#ready.resolve(new HostedAgents(origin));
       return running.recovered;
     } catch (error) {
       this.#ready.reject(error);
@@ -240,6 +251,7 @@ export class Host {
       beforeClose: async () => {
         this.keepAlive.close();
         this.#authentication.close();
+        this.#switches?.close();
         await beforeClose?.();
       },
     });
@@ -256,7 +268,6 @@ export class Host {
       authentication,
       running,
       remoteAgents: this.#remoteAgents,
-      agentApi: this.#options.agentApi ?? this.#place.isLocal,
       parts: {
         keepAlive: this.keepAlive,
         fileLinks: links,
@@ -279,6 +290,7 @@ export class Host {
         console: options.console,
         ...this.#metricsParts(running),
         isOperator,
+        switches: this.#servesSwitches ? this.#switches : undefined,
         onLimit: this.handler.onLimit,
       },
     };

@@ -3,12 +3,14 @@ export { type ServeOptions, type Server, serve } from "./serve.ts";
 export { type MountOptions, type Mounted, mount } from "./serve.ts";
 export type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 export type { ConsoleFile, ConsoleFiles } from "./bindings/console/handle.ts";
-export type { ServerAgent, ServerAgents } from "./hosted-agents.ts";
+export type { ServerAgent } from "./hosted-agents.ts";
 export {
-  AgentChangeError,
-  type AgentManager,
-  type ManagedAgent,
-} from "./bindings/agent-manager.ts";
+  type AgentsPlace,
+  type StoredAgent,
+  type StoredAgents,
+  StoredAgentsError,
+  readStoredAgents,
+} from "./bindings/agent-switches.ts";
 export type { AuthOptions } from "./guard/authenticate.ts";
 export {
   type AuthEnvironment,

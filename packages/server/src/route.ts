@@ -1,7 +1,6 @@
 import { A2AError, type Caller, errorText } from "@convoke/protocol";
 import { inSpan } from "@convoke/engine/tracing";
 import type { App } from "./bindings/app.ts";
-import { matchAgents } from "./bindings/admin/agents.ts";
 import { matchAdmin } from "./bindings/admin/handle.ts";
 import { Admission } from "./guard/admission.ts";
 import { RESOURCE_PATH } from "./guard/authenticate.ts";
@@ -194,7 +193,7 @@ async function dispatch(
       return allow(request, ["GET", "HEAD"]) ?? (await sendFile(app, file, request));
     }
     const caller = await admission.identify();
-    const admin = matchAdmin(app, request) ?? matchFile(request) ?? matchAgents(app, request);
+    const admin = matchAdmin(app, request) ?? matchFile(request);
     const other = request.path === METRICS_PATH ? "readMetrics" : "other";
     admission.name("convoke", admin?.name ?? other);
     await admission.count(["GET", "HEAD"].includes(request.method) ? "read" : "write");

@@ -3,7 +3,7 @@ import type { Agent, Metrics } from "@convoke/protocol";
 import { isLoopbackHost } from "@convoke/protocol/internal";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { Host } from "./host.ts";
-import type { ServerAgents } from "./hosted-agents.ts";
+import type { ServerAgent } from "./hosted-agents.ts";
 import { type ServerAddress, checkBasePath, isWildcard, toUrl } from "./http/address.ts";
 import { type NodeListener, createNodeListener } from "./node/node-listener.ts";
 import { Port, type TlsOptions } from "./node/port.ts";
@@ -35,8 +35,8 @@ export interface Server extends AsyncDisposable {
   readonly port: number;
   /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: RecoveryReport;
-  /** The agents, which can be changed while the server runs if it was started with a list. */
-  readonly agents: ServerAgents;
+  /** The agents as they are whenever they are read. */
+  readonly agents: Iterable<ServerAgent>;
   /** Handles a request without the network, for example in tests. */
   readonly fetch: FetchHandler;
   /** Stops the server: ends streams so that clients reconnect, and closes the agent and the storage. */
@@ -152,8 +152,8 @@ export interface Mounted extends AsyncDisposable {
   readonly node: NodeListener;
   /** What happened to the unfinished tasks of an earlier process. */
   readonly recovered: RecoveryReport;
-  /** The agents, which can be changed while they are mounted if a list was mounted. */
-  readonly agents: ServerAgents;
+  /** The agents as they are whenever they are read. */
+  readonly agents: Iterable<ServerAgent>;
   /** Ends streams so that clients reconnect, and closes the agent and the storage. Later requests get 503. */
   close(options?: CloseOptions): Promise<void>;
 }

@@ -11,7 +11,8 @@ import { readAuth } from "../connect/auth.ts";
 import { readAllow } from "../connect/connect-options.ts";
 import { type Command, type CommandContext, EXIT } from "../terminal/command.ts";
 import { coloursFor, table } from "../terminal/output.ts";
-import { agentsChangeCommands } from "./agents-change.ts";
+import { agentsStoredCommand } from "./agents-stored.ts";
+import { agentsSwitchCommands } from "./agents-switch.ts";
 
 /** Where `convoke serve` listens by default. */
 const DEFAULT_URL = "http://127.0.0.1:3000";
@@ -50,7 +51,7 @@ export const agentsCommand: Command = {
     ...SERVER_OPTIONS,
   },
   environment: AGENT_ENVIRONMENT,
-  subcommands: agentsChangeCommands,
+  subcommands: [...agentsSwitchCommands, agentsStoredCommand],
   more: `Without a URL it is CONVOKE_URL, or ${DEFAULT_URL}, where convoke serve listens.`,
   run: agents,
 };

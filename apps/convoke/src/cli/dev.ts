@@ -35,6 +35,7 @@ async function dev(context: CommandContext): Promise<number> {
   const { agentFiles, agentPath } = await import("../host/load-agent.ts");
   const { Supervisor } = await import("../dev/supervisor.ts");
   const args = Object.keys(SERVE_OPTIONS).flatMap((option) => {
+    if (context.flag(option)) return [`--${option}`];
     const value = context.text(option);
     return value === undefined ? [] : [`--${option}`, value];
   });

@@ -25,7 +25,8 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_CONSOLE: "1 to serve the web console, 0 not to (1 on loopback)",
   CONVOKE_READ_API:
     "1 to serve the read API: logs of tasks, the feed and more; 0 not to (1 on loopback)",
-  CONVOKE_AGENT_API: "1 to let operators list and change the agents, 0 not to (1 on loopback)",
+  CONVOKE_AGENT_API:
+    "1 to let operators list, disable and enable agents, 0 not to (1 if callers authenticate, and on loopback)",
   CONVOKE_KEEP_DAYS: "Days to keep a finished task (30)",
   CONVOKE_KEEP_TASKS: "Number of finished tasks to keep (100000, or 1000 in memory)",
   CONVOKE_FILES: "Folder or s3://bucket/prefix for large files (next to the tasks)",
@@ -77,6 +78,10 @@ export const SERVE_OPTIONS: Command["options"] = {
     type: "string",
     value: "<file>",
     help: "The file with settings that are code (convoke.config.ts, if there is one)",
+  },
+  "stored-agents-taken-over": {
+    type: "boolean",
+    help: "The agents include those that convoke agents stored prints; needed once",
   },
 };
 
@@ -137,6 +142,7 @@ export function readServeOptions({ io, text, flag }: CommandContext): Omit<Serve
     data: text("data"),
     database: text("database"),
     noMigrate: flag("no-migrate") ? true : undefined,
+    storedAgentsTakenOver: flag("stored-agents-taken-over") ? true : undefined,
     config: text("config"),
     io,
   };

@@ -12,7 +12,7 @@ interface ServerQuestion {
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
   /** Makes it a POST. */
   readonly body?: object;
-  readonly method?: "PUT" | "PATCH" | "DELETE";
+  readonly method?: "DELETE";
   /** The subject, for the error of a server without this API. */
   readonly about: string;
 }

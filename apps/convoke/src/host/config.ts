@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CoderOptions } from "@convoke/coder";
-import type { AgentEntry, CatalogRights } from "@convoke/host";
+import type { AgentEntry } from "@convoke/host";
 import { type RemoteEntries, type RemoteEntry, resolveRemoteEntries } from "@convoke/server";
 import type { ServeAgentOptions } from "./serve-agent.ts";
 import { didYouMean, isObject } from "@convoke/protocol/internal";
@@ -17,8 +17,7 @@ export class StartError extends Error {
  * The settings of a server that are code: `convoke serve` reads them from `convoke.config.ts`. For
  * what both have, the environment takes precedence over it, and flags over the environment.
  */
-export interface ConvokeConfig
-  extends Pick<ServeAgentOptions, (typeof SERVER_OPTIONS)[number]>, CatalogRights {
+export interface ConvokeConfig extends Pick<ServeAgentOptions, (typeof SERVER_OPTIONS)[number]> {
   /**
    * The agents to serve by their ids, in addition to the files on the command line. Paths are
    * relative to the current folder. An agent at a URL is not served here, but listed with the others
@@ -48,7 +47,7 @@ const SERVER_OPTIONS = [
   "tracing",
 ] as const;
 
-const OPTIONS = [...SERVER_OPTIONS, "agents", "allowModules", "allowProcesses", "coder"] as const;
+const OPTIONS = [...SERVER_OPTIONS, "agents", "coder"] as const;
 
 /**
  * Types the settings of a server.

@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { AgentEntry } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
-import { StartError } from "./config.ts";
+import { agentIdFrom, sleep } from "@convoke/protocol/internal";
+import { type ConvokeConfig, StartError, configuredAgents } from "./config.ts";
+import { parseProgram } from "./program-line.ts";
 import {
   type FunctionTurn,
   type Yielded,
@@ -13,7 +16,6 @@ import {
   reply,
   status,
 } from "@convoke/runtime";
-import { sleep } from "@convoke/protocol/internal";
 
 const COMMANDS: Readonly<Record<string, string>> = {
   "slow 50": "50 chunks, one after the other",
@@ -89,12 +91,74 @@ export async function loadAgent(file: string | undefined): Promise<Agent> {
   );
 }
 
-/** The demo agent, the agent of one file, or a list: those of several files, or of a folder. */
-export async function loadAgents(paths: readonly string[]): Promise<Agent | readonly Agent[]> {
-  const [first, ...others] = paths;
-  if (first === undefined) return demoAgent;
-  if (others.length === 0 && !isFolder(first)) return loadAgent(first);
-  return Promise.all(agentFiles(paths).map((file) => loadAgent(file)));
+/** Where the agents of a server come from. */
+interface AgentSources {
+  readonly config: Pick<ConvokeConfig, "agents" | "default">;
+  /** The files and folders of agents on the command line. */
+  readonly files: readonly string[];
+  /** The command lines of programs. */
+  readonly processes: readonly string[];
+}
+
+/**
+ * The demo agent, the agent of one file, or a list: those of the configuration, of several files or a
+ * folder, and programs.
+ */
+export async function loadAgents(sources: AgentSources): Promise<Agent | readonly Agent[]> {
+  const { config, files, processes } = sources;
+  const { served } = configuredAgents(config);
+  const [first, ...others] = files;
+  if (served === undefined && processes.length === 0) {
+    if (first === undefined && config.agents === undefined) return demoAgent;
+    if (first !== undefined && others.length === 0 && !isFolder(first)) return loadAgent(first);
+  }
+  const entries = Object.entries(served ?? {});
+  const agents = [
+    ...(await Promise.all(entries.map(([id, entry]) => builtAgent(id, entry)))),
+    ...(await Promise.all(agentFiles(files).map((file) => loadAgent(file)))),
+    ...(await Promise.all(processes.map(programAgent))),
+  ];
+  checkAgents(agents, config);
+  return agents;
+}
+
+function checkAgents(agents: readonly Agent[], { default: chosen }: AgentSources["config"]): void {
+  if (agents.length === 0) {
+    throw new StartError(
+      "There is no agent to serve: add one to agents in the configuration, or name a file.",
+    );
+  }
+  const ids = agents.map(({ id, info }) => id ?? agentIdFrom(info.name));
+  const twice = ids.find((id, index) => ids.indexOf(id) < index);
+  if (twice !== undefined) {
+    throw new StartError(
+      `Two agents have the id ${JSON.stringify(twice)}: set another id on one of them.`,
+    );
+  }
+  if (chosen === undefined || ids.includes(chosen)) return;
+  throw new StartError(
+    `default in the configuration must be the id of an agent (${ids.join(", ")}), not ${JSON.stringify(chosen)}.`,
+  );
+}
+
+/** The agent of a program that runs in the current folder. */
+async function programAgent(line: string): Promise<Agent> {
+  const program = parseProgram(line);
+  if (program === undefined) throw new StartError("--process needs a program.");
+  const { id, ...entry } = program;
+  return builtAgent(id, { ...entry, workspace: process.cwd() });
+}
+
+/** Mistakes in an entry stop the start with one sentence. */
+async function builtAgent(id: string, entry: AgentEntry): Promise<Agent> {
+  // Loaded on demand: an agent that is a file starts faster without it.
+  const { buildAgent } = await import("@convoke/host");
+  try {
+    return await buildAgent(id, entry, loadAgent);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new StartError(`${error.message.replace(/\.$/, "")}.`, { cause: error });
+  }
 }
 
 /** Files of a folder that are agents. Others, such as tests and shared code, are in folders below or named otherwise. */

@@ -1,13 +1,11 @@
 import { once } from "node:events";
-import type { AgentCatalog } from "@convoke/host";
 import type { Agent } from "@convoke/protocol";
 import type { ServerAgent } from "@convoke/server";
 import { type AgentServer, createLogger, serve } from "./serve-agent.ts";
 import type { CommandIo } from "../terminal/command.ts";
 import { StartError, loadConfig } from "./config.ts";
 import { addressWarning, readPlaceInDatabase } from "./database-lines.ts";
-import { loadAgents } from "./load-agent.ts";
-import { type OpenedCatalog, openCatalog } from "./open-catalog.ts";
+import { demoAgent, loadAgents } from "./load-agent.ts";
 import { type ServeSettings, type ServerConfig, loadEnvFile, readSettings } from "./settings.ts";
 import { type ServeFlags, explainFatal, explainStart } from "./start-problems.ts";
 import { existsSync } from "node:fs";
@@ -28,6 +26,8 @@ export interface ServeRequest {
   /** The address of a database that holds the tasks. */
   readonly database: string | undefined;
   readonly noMigrate?: true | undefined;
+  /** Set if the agents include those that an earlier version has stored. */
+  readonly storedAgentsTakenOver?: true | undefined;
   /** The file with the configuration. */
   readonly config: string | undefined;
   readonly io: CommandIo;
@@ -51,28 +51,18 @@ export async function runServer(request: ServeRequest): Promise<void> {
   const flags = toFlags(request);
   const config = await loadConfig(request.config);
   const settings = readSettings(flags, io.env, config);
-  const place = { data: settings.data, database: settings.database };
-  const open = (): Promise<OpenedCatalog | undefined> =>
-    openCatalog({ config, files, processes, ...place });
-  if (handover !== undefined) {
-    // Opened twice: operators may have changed agents until the server that runs an older version
-    // has stopped.
-    await using _ = await open();
-    await handover.loaded();
-  }
-  await using opened = await open();
-  const catalog = opened?.catalog;
-  const agent = catalog?.agents ?? (await loadAgents(files));
+  const agent = await loadAgents({ config, files, processes });
   checkRemoteIds(agent, settings);
+  await handover?.loaded();
   const isDefault = settings.data === undefined && settings.database === undefined;
   const left = Array.isArray(agent) && isDefault ? earlierData(agent) : [];
-  const server = await startServer({ agent, catalog, settings, flags, io });
+  const server = await startServer({ agent, settings, flags, io });
   handover?.listening(server.port);
   const isReload = handover?.isReload === true;
   const facts = {
     server,
     program: io.started.program,
-    isDemo: files.length === 0 && catalog === undefined,
+    isDemo: agent === demoAgent,
     isSeveral: Array.isArray(agent),
     tasks: isReload ? "" : await placeOfTasks(server, settings),
     hasConsole: settings.console ?? isLoopback(server.url),
@@ -137,21 +127,13 @@ function announceStop(drainMs: number, io: CommandIo): () => void {
 
 interface Start {
   readonly agent: Agent | readonly Agent[];
-  /** The catalogue of several agents. */
-  readonly catalog?: AgentCatalog | undefined;
   readonly settings: ServeSettings & ServerConfig;
   readonly flags: ServeFlags;
   readonly io: CommandIo;
 }
 
 /** Starts the server, and explains why if it cannot. */
-export async function startServer({
-  agent,
-  catalog,
-  settings,
-  flags,
-  io,
-}: Start): Promise<AgentServer> {
+export async function startServer({ agent, settings, flags, io }: Start): Promise<AgentServer> {
   const { logLevel: _, logFormat: _format, drainMs: _drain, ...options } = settings;
   const { files: [file] = [], command } = flags;
   const isOne = !Array.isArray(agent) && file !== undefined;
@@ -161,7 +143,6 @@ export async function startServer({
   try {
     return await serve(agent, {
       ...options,
-      ...(catalog && { manageAgents: (agents, log) => catalog.manage(agents, log) }),
       // The file of the coding agent is a workspace, which is not what identifies it.
       ...(isOne && command !== "code" && { source: resolve(file) }),
       logger,
@@ -235,10 +216,12 @@ function banner(facts: StartFacts): string {
   const place = isLoopback(server.url) ? "" : `CONVOKE_URL=${base} `;
   const token = needsToken ? `CONVOKE_TOKEN=… ${place}` : "";
   const agents = Array.from(server.agents);
-  const tried = isSeveral ? `${base}/agents/${agents[0]?.id}` : base;
+  const [first] = agents;
+  const tried = isSeveral ? `${base}/agents/${first?.id}` : base;
   const list = isSeveral ? "agents.json" : "agent-card.json";
   const page = hasConsole ? `${base}/console` : `${base}/.well-known/${list}`;
-  const what = agents.length === 1 ? agents[0]!.name : `${agents.length} agents`;
+  const off = first?.isEnabled === false ? " (disabled)" : "";
+  const what = agents.length === 1 ? `${first!.name}${off}` : `${agents.length} agents`;
   return startLines([
     ["Running", `${oneLine(what)} at ${base}, ${tasks}`],
     ...(isSeveral ? agents.map((agent) => agentLine(base, agent)) : []),
@@ -255,8 +238,9 @@ export function startLines(lines: readonly StartLine[]): string {
   return lines.map(([label, text]) => `${label.padEnd(9)}${text}\n`).join("");
 }
 
-function agentLine(base: string, { id, isDefault }: ServerAgent): StartLine {
-  return ["Agent", `${base}/agents/${id}${isDefault ? `, also at ${base}` : ""}`];
+function agentLine(base: string, { id, isDefault, isEnabled }: ServerAgent): StartLine {
+  const also = isDefault ? `, also at ${base}` : "";
+  return ["Agent", `${base}/agents/${id}${also}${isEnabled ? "" : ", disabled"}`];
 }
 
 /** What became of the tasks that an earlier process left unfinished, if there are some. */

@@ -50,6 +50,8 @@ export interface ServeSettings {
   readonly hostId?: string;
   /** Whether the tables of the database are created and changed as needed. */
   readonly migrate: boolean;
+  /** Whether the agents include those that were added or changed on a running server. */
+  readonly storedAgentsTakenOver: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** How long running tasks may take to finish after a signal, in milliseconds. */
@@ -87,7 +89,7 @@ export function readSettings(
   env: Environment,
   given: ConvokeConfig = {},
 ): ServeSettings & ServerConfig {
-  const { coder: _, agents: _agents, allowModules: _m, allowProcesses: _p, ...config } = given;
+  const { coder: _, agents: _agents, ...config } = given;
   const database = readDatabase(flags, env);
   const removed = removedVariable(env, database !== undefined);
   if (removed !== undefined) throw new StartError(removed);
@@ -135,6 +137,7 @@ export function readSettings(
     ...(data !== undefined && { data }),
     ...(database !== undefined && { database }),
     ...readHostId(env["CONVOKE_HOST_ID"]),
+    storedAgentsTakenOver: flags.storedAgentsTakenOver === true,
     migrate: !(flags.noMigrate ?? readSwitch("CONVOKE_NO_MIGRATE", env["CONVOKE_NO_MIGRATE"])),
     idempotency: readIdempotency(env["CONVOKE_IDEMPOTENCY"] || "extension"),
     ...(auth.length > 0 && { auth }),
@@ -168,10 +171,7 @@ function readHostId(hostId = ""): Pick<ServeSettings, "hostId"> {
 }
 
 /** The settings of the configuration that are about the server. */
-export type ServerConfig = Omit<
-  ConvokeConfig,
-  "coder" | "agents" | "allowModules" | "allowProcesses"
->;
+export type ServerConfig = Omit<ConvokeConfig, "coder" | "agents">;
 
 function withoutAuth(config: ServerConfig): ServerConfig {
   const { auth: _, authenticate: _own, securitySchemes: _all, security: _some, ...rest } = config;

@@ -1,6 +1,6 @@
 import { DataFolderError } from "@convoke/backends/sqlite";
 import { ModelError } from "@convoke/runtime";
-import { KeyFileError } from "@convoke/server";
+import { KeyFileError, StoredAgentsError } from "@convoke/server";
 import { randomBytes } from "node:crypto";
 import { quoted } from "../terminal/command-line.ts";
 import { isDatabaseError } from "../terminal/database-url.ts";
@@ -20,6 +20,8 @@ export interface ServeFlags {
   readonly database?: string | undefined;
   /** Set if the tables of the database must not be changed. */
   readonly noMigrate?: true | undefined;
+  /** Set if agents that are stored were taken over. */
+  readonly storedAgentsTakenOver?: true | undefined;
   /** How the program was started, for hints. */
   readonly started?: Invocation | undefined;
 }
@@ -61,9 +63,8 @@ export function explainStart(
   if (error instanceof DataFolderError) return new StartError(error.message);
   if (isDatabaseError(error)) return new StartError(`${error.message}.`);
   if (error instanceof KeyFileError) return new StartError(`API keys: ${error.message}.`);
-  if (error instanceof ModelError) {
-    return new StartError(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
-  }
+  if (error instanceof StoredAgentsError) return new StartError(storedAgents(error));
+  if (error instanceof ModelError) return new StartError(asSentence(error.message));
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
       return new StartError(
@@ -84,6 +85,19 @@ export function explainStart(
     default:
       throw error;
   }
+}
+
+/** Names the flag instead of the option, and where the agents of a command line are defined. */
+function storedAgents({ message }: StoredAgentsError): string {
+  return asSentence(
+    message
+      .replace("into the agents that you serve", "into convoke.config.ts")
+      .replace("set storedAgentsTakenOver: true", "start once with --stored-agents-taken-over"),
+  );
+}
+
+function asSentence(problem: string): string {
+  return `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
 }
 
 /** Explains why a server stops whose storage has failed. The database is intact unless the folder is at fault. */

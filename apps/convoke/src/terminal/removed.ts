@@ -36,12 +36,22 @@ const OPTIONS: Readonly<Record<string, string>> = {
 /** Settings of `convoke.config.ts`. */
 const CONFIG: Readonly<Record<string, string>> = {
   registry: `registry was removed: ${LISTS}`,
+  allowModules:
+    "allowModules was removed, because agents are not added to a running server any more: delete it.",
+  allowProcesses:
+    "allowProcesses was removed, because agents are not added to a running server any more: delete it.",
 };
 
 /** Commands by their full names. */
 const COMMANDS: Readonly<Record<string, string>> = {
   ...registryCommands("heartbeat", "register", "report", "route", "search", "unregister"),
   watch: "convoke watch is convoke tasks <url> [task] --watch now.",
+  "agents add":
+    "convoke agents add was removed: add the agent to agents in convoke.config.ts, and restart the server. Unfinished tasks are resumed.",
+  "agents edit":
+    "convoke agents edit was removed: change the agent in convoke.config.ts, and restart the server. Unfinished tasks are resumed.",
+  "agents remove":
+    "convoke agents remove was removed: remove the agent from convoke.config.ts, and restart the server; or use convoke agents disable.",
 };
 
 /** Formats of `convoke export`. */

@@ -46,8 +46,8 @@ export interface Standby {
   readonly lagMs?: number;
 }
 
-/** The most connections of one server: two that write, two that read, the lease, hints (two), other stores, and the catalogue. */
-export const CONNECTIONS_PER_SERVER = 9;
+/** The most connections of one server: two that write, two that read, the lease, hints (two), and other stores. */
+export const CONNECTIONS_PER_SERVER = 8;
 
 /**
  * Looks at a database without changing it. Rejects with a `DatabaseError` if it does not answer.

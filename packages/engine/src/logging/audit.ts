@@ -26,12 +26,9 @@ export type AuditEvent =
   | "erasure.requested"
   /** That was done. */
   | "erasure.finished"
-  /** An operator has changed the agents of the server. */
-  | "agent.added"
-  | "agent.edited"
+  /** An operator has decided whether an agent of the server accepts new tasks. */
   | "agent.enabled"
-  | "agent.disabled"
-  | "agent.removed";
+  | "agent.disabled";
 
 /** An event on record. */
 export interface AuditEntry {

@@ -22,7 +22,7 @@ import {
   newErrorId,
   unavailable,
 } from "@convoke/engine";
-import type { AgentManager } from "./agent-manager.ts";
+import type { AgentSwitches } from "./agent-switches.ts";
 import type { CardBinding } from "../cards/card-binding.ts";
 import type { ConsoleFiles } from "./console/handle.ts";
 import type { KeepAlive } from "./keep-alive.ts";
@@ -54,8 +54,8 @@ export class App {
   readonly readApi: boolean;
   /** The files of the web console; `undefined` if it is not served. */
   readonly console: ConsoleFiles | undefined;
-  /** Changes the agents for operators; `undefined` if they cannot be changed, or not through the API. */
-  readonly agentManager: () => AgentManager | undefined;
+  /** Disables and enables agents for operators; `undefined` if that is switched off. */
+  readonly switches: AgentSwitches | undefined;
   /** The metrics as text; `undefined` if they are not served. */
   readonly metricsText: (() => string) | undefined;
   /** The metrics of the last hour; `undefined` if nothing is measured, or if the read API is off. */
@@ -105,7 +105,7 @@ export class App {
     this.onLimit = parts.onLimit;
     this.readApi = parts.readApi;
     this.console = parts.console;
-    this.agentManager = parts.agentManager;
+    this.switches = parts.switches;
     this.metricsText = parts.metricsText;
     this.metricsHistory = parts.metricsHistory;
     this.isOperator = parts.isOperator;

@@ -24,14 +24,7 @@ export type AdminOperation =
   | "removeGrant";
 
 /** The operations on the agents of the server, for its operators. */
-export type AgentOperation =
-  | "listAgents"
-  | "addAgent"
-  | "editAgent"
-  | "replaceAgent"
-  | "enableAgent"
-  | "disableAgent"
-  | "removeAgent";
+export type AgentOperation = "listAgents" | "enableAgent" | "disableAgent";
 
 /** What a caller wants to do. */
 export interface AuthorizationRequest {

@@ -29,7 +29,14 @@ const LISTED_AGENT = object(
   ["id", "url"],
 );
 
-const DEFINITION = object({ name: text, description: text, model: text });
+const SERVED_AGENT = object({
+  id: text,
+  name: text,
+  description: text,
+  isEnabled: { type: "boolean" },
+  isDefault: { type: "boolean" },
+  running: count,
+});
 
 /** The operations below `/convoke/`. TypeScript says if one of `scopes` and `authorize` is missing. */
 const ADMIN: Readonly<
@@ -242,48 +249,19 @@ const ADMIN: Readonly<
     "/convoke/agents",
     "GET",
     {
-      summary:
-        "Lists the agents of the server, for operators. Needs the agent API, as all changes.",
-      answer: json(object({ agents: list(anyObject) })),
+      summary: "Lists the agents of the server, for operators.",
+      answer: json(object({ agents: list(SERVED_AGENT) })),
     },
-  ],
-  addAgent: [
-    "/convoke/agents",
-    "POST",
-    {
-      summary: "Adds an agent.",
-      body: { ...DEFINITION, required: ["id"] },
-      answer: json(anyObject),
-    },
-  ],
-  editAgent: [
-    "/convoke/agents/{agentId}",
-    "PATCH",
-    {
-      summary: "Changes fields of an agent; null removes one.",
-      body: anyObject,
-      answer: json(anyObject),
-    },
-  ],
-  replaceAgent: [
-    "/convoke/agents/{agentId}",
-    "PUT",
-    { summary: "Replaces the definition of an agent.", body: DEFINITION, answer: json(anyObject) },
-  ],
-  removeAgent: [
-    "/convoke/agents/{agentId}",
-    "DELETE",
-    { summary: "Removes an agent, or its changes.", answer: json(anyObject) },
   ],
   enableAgent: [
     "/convoke/agents/{agentId}:enable",
     "POST",
-    { summary: "Enables an agent.", answer: json(anyObject) },
+    { summary: "Lets an agent accept new tasks again.", answer: json(SERVED_AGENT) },
   ],
   disableAgent: [
     "/convoke/agents/{agentId}:disable",
     "POST",
-    { summary: "Disables an agent.", answer: json(anyObject) },
+    { summary: "Lets an agent accept no new tasks.", answer: json(SERVED_AGENT) },
   ],
 };
 

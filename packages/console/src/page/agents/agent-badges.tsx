@@ -1,27 +1,17 @@
-import { oneLine } from "@convoke/protocol/internal";
-import { Icon } from "../kit/icon.tsx";
 import { type AgentSummary, about } from "../server/about.ts";
 
 /** What distinguishes an agent from others: where it is, and whether it works. */
 export function AgentBadges({
   isDefault,
   isEnabled,
-  path,
-  problem,
   running = 0,
-}: Pick<AgentSummary, "isDefault" | "isEnabled" | "path" | "problem" | "running">) {
+}: Pick<AgentSummary, "isDefault" | "isEnabled" | "running">) {
   const isOneOfSeveral = (about.value?.agents.length ?? 0) > 1;
   return (
     <p class="agent-badges">
       {isDefault && isOneOfSeveral && <span class="badge">At the root</span>}
       {!isEnabled && <span class="badge agent-off">Disabled</span>}
       {running > 0 && <span class="badge agent-busy">{running} running</span>}
-      {path === undefined && <span class="badge agent-bad">Not loaded</span>}
-      {problem !== undefined && (
-        <span class="small agent-problem">
-          <Icon name="warning" size={14} /> {oneLine(problem)}
-        </span>
-      )}
     </p>
   );
 }

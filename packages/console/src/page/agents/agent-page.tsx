@@ -14,20 +14,18 @@ import { ToolsPanel } from "./tools-panel.tsx";
 
 /** The card of an agent, and its tools. */
 export function AgentPage({ agent }: { readonly agent: AgentSummary }) {
-  const { id, name, version, path, remote } = agent;
-  const isServed = path !== undefined && agent.isEnabled;
+  const { id, name, version, isEnabled, remote } = agent;
   const card = useResource(async () => {
-    if (!isServed) return {};
+    if (!isEnabled) return {};
     return remote?.card ?? readCardFile(id, "1.0");
-  }, [id, isServed]);
+  }, [id, isEnabled]);
   return (
     <div class="page" data-status={card.status}>
       <div class="page-head">
         <h1>
-          {oneLine(name, 80)}{" "}
-          {version !== undefined && <span class="muted small">{oneLine(version, 30)}</span>}
+          {oneLine(name, 80)} <span class="muted small">{oneLine(version, 30)}</span>
         </h1>
-        {isServed && (
+        {isEnabled && (
           <Link to={{ page: "chat", agent: id }} class="button primary">
             <Icon name="chat" size={16} /> Say something
           </Link>
@@ -46,7 +44,7 @@ export function AgentPage({ agent }: { readonly agent: AgentSummary }) {
       )}
       {card.problem && <Problem problem={card.problem} retry={card.reload} />}
       {card.value === undefined && <Loading rows={6} />}
-      {isServed && card.value && (
+      {isEnabled && card.value && (
         <>
           <CardSections card={card.value} isOwn={remote === undefined} />
           <ToolsPanel agentId={id} />

@@ -36,7 +36,7 @@ function AgentLine({ id, name, description, version, ...agent }: AgentSummary) {
     <article class="card agent-line">
       <h2>
         <Link to={{ page: "agents", agent: id }}>{oneLine(name, 80)}</Link>{" "}
-        {version !== undefined && <span class="muted small">{oneLine(version, 30)}</span>}
+        <span class="muted small">{oneLine(version, 30)}</span>
       </h2>
       <p class="muted small">{oneLine(description, 240)}</p>
       <AgentBadges {...agent} />

@@ -24,7 +24,7 @@ const protocol = signal<AgentProtocol>({});
 export function ChatPage({ route }: { readonly route: ChatRoute }) {
   const agent = findAgent(route.agent);
   if (about.value === undefined) return <div class="page chat" data-status="loading" />;
-  if (agent?.path === undefined) {
+  if (agent === undefined) {
     return (
       <div class="page" data-status="ready">
         <Empty title="There is no such agent here" />

@@ -214,7 +214,7 @@ export class ChatSession {
 
   /** A task with everything that its log says about it. */
   async #loadTurn(remote: RemoteAgent, taskId: string, key = taskId): Promise<Turn> {
-    const path = `${this.#options.agent.path ?? ""}/convoke/tasks/${encodeURIComponent(taskId)}`;
+    const path = `${this.#options.agent.path}/convoke/tasks/${encodeURIComponent(taskId)}`;
     const [task, log] = await Promise.all([
       remote.get(taskId),
       ask<{ readonly events: readonly { readonly event: AgentEvent }[] }>(

@@ -7,16 +7,14 @@ export interface AgentSummary {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  readonly version?: string;
-  /** Where its card and its bindings begin, below the root of the server. Absent if it is not served. */
-  readonly path?: string;
+  readonly version: string;
+  /** Where its card and its bindings begin, below the root of the server. */
+  readonly path: string;
   readonly isEnabled: boolean;
   /** Whether it also answers at the root. */
   readonly isDefault: boolean;
   /** How many of its tasks run. For operators only. */
   readonly running?: number;
-  /** Why it could not be loaded. For operators only. */
-  readonly problem?: string;
   /** The agent elsewhere that it forwards its tasks to. For operators only. */
   readonly remote?: RemoteSource;
 }
@@ -45,7 +43,6 @@ export async function loadAbout(): Promise<void> {
 
 /** The server names whole paths, but those of requests begin at the path that it is mounted at. */
 function belowRoot(agent: AgentSummary): AgentSummary {
-  if (agent.path === undefined) return agent;
   return { ...agent, path: agent.path.slice(SERVER_URL.pathname.length - 1) };
 }
 

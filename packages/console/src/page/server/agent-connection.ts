@@ -24,7 +24,7 @@ export function connectTo(agent: AgentSummary, protocol: AgentProtocol = {}): Pr
 }
 
 async function openConnection(
-  { path = "/" }: AgentSummary,
+  { path }: AgentSummary,
   { version, binding }: AgentProtocol,
 ): Promise<RemoteAgent> {
   const cardPath = `${path.replace(/\/$/, "")}/.well-known/agent-card.json`;

@@ -6,6 +6,7 @@ const agent = {
   id: "poet",
   name: "Poet",
   description: "",
+  version: "1.0.0",
   path: "/agents/poet",
   isEnabled: true,
   isDefault: true,

@@ -18,7 +18,7 @@ export async function handleAbout(
     agents: app.isOperator(caller) ? withOperatorFields(app, request) : listAgents(app, request),
     caller: describeCaller(app, caller),
     features: {
-      agents: app.agentManager() !== undefined,
+      agents: app.switches !== undefined,
       metrics: app.metricsHistory !== undefined,
       push: app.push !== undefined,
       streaming: app.engine.streams,
@@ -31,11 +31,9 @@ interface AgentJson {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** Absent if it could not be loaded. */
-  readonly version?: string;
-  /** Where its card, its A2A bindings and its `/convoke/` begin. Absent if it is not served. */
-  readonly path?: string;
-  readonly isHere: boolean;
+  readonly version: string;
+  /** Where its card, its A2A bindings and its `/convoke/` begin. */
+  readonly path: string;
   readonly isEnabled: boolean;
   readonly isDefault: boolean;
   /** Whether its tasks stay on the machine where they began. */
@@ -52,7 +50,6 @@ function listAgents({ engine, agent: root }: App, { basePath }: HttpRequest): re
       description,
       version,
       path: `${basePath}/agents/${id}`,
-      isHere: true,
       isEnabled,
       isDefault: agent === root,
       ...(local === true && { isLocal: true }),
@@ -60,22 +57,12 @@ function listAgents({ engine, agent: root }: App, { basePath }: HttpRequest): re
   });
 }
 
-/** Adds what operators can change, where remote agents are, and the agents that could not be loaded. */
+/** Adds how busy the agents are, and where remote ones are. */
 function withOperatorFields(app: App, request: HttpRequest): readonly object[] {
-  const managed = new Map(
-    app
-      .agentManager()
-      ?.list()
-      .map((agent) => [agent.id, agent]),
-  );
-  const served = listAgents(app, request).map((agent) => {
-    const facts = managed.get(agent.id);
-    managed.delete(agent.id);
+  return listAgents(app, request).map((agent) => {
     const { running, definition } = app.engine.agents.get(agent.id) ?? {};
-    return { ...facts, running, remote: definition?.remote, ...agent };
+    return { ...agent, running, remote: definition?.remote };
   });
-  const others = Array.from(managed.values(), (agent) => ({ ...agent, isHere: false }));
-  return [...served, ...others];
 }
 
 function describeCaller({ isOperator, roles }: App, caller: Caller): object {

@@ -2,6 +2,7 @@ import type { Caller } from "@convoke/protocol";
 import type { App } from "../app.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { pathId } from "./admit.ts";
+import { handleListAgents, handleSwitch, parseSwitchPath } from "./agents.ts";
 import { handleDecision, handleListApprovals, parseApprovalPath } from "./approvals.ts";
 import { listPushes, replayPushes, testPush } from "./pushes.ts";
 import { handleDeleteTasks, handleGetTask, handleListTasks, parseTaskPath } from "./tasks.ts";
@@ -10,7 +11,7 @@ import { handleDeleteTasks, handleGetTask, handleListTasks, parseTaskPath } from
 export interface AdminRoute {
   /** Its name in metrics. */
   readonly name: string;
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "DELETE";
   /** All methods of its path. Default: only `method`. */
   readonly methods?: readonly string[];
   handle(app: App, request: HttpRequest, caller: Caller): Promise<HttpResponse>;
@@ -34,13 +35,17 @@ const PATHS: ReadonlyMap<string, AdminRoute> = new Map<string, AdminRoute>([
 
 /** Finds the operation of a path. Returns `undefined` for other paths, and for what is switched off. */
 export function matchAdmin(
-  { readApi }: Pick<App, "readApi">,
+  { readApi, switches }: Pick<App, "readApi" | "switches">,
   request: HttpRequest,
 ): AdminRoute | undefined {
   const known = PATHS.get(request.path);
   if (known !== undefined) return known;
   const read = matchRead(request);
   if (read !== undefined) return readApi ? read : undefined;
+  if (switches !== undefined && request.agentPath === undefined) {
+    const ofAgents = matchAgents(request);
+    if (ofAgents !== undefined) return ofAgents;
+  }
   const taskId = parseTaskPath(request);
   if (taskId !== undefined) return getTaskRoute(taskId);
   const approvalId = parseApprovalPath(request);
@@ -50,6 +55,21 @@ export function matchAdmin(
     method: "POST",
     handle: (app, _, caller) => handleDecision(app, approvalId, { request, caller }),
   };
+}
+
+/** The operations on the agents of the server. All agents share them, so they are at the root. */
+function matchAgents(request: HttpRequest): AdminRoute | undefined {
+  if (request.path === "/convoke/agents") {
+    return { name: "listAgents", method: "GET", handle: handleListAgents };
+  }
+  const change = parseSwitchPath(request);
+  return (
+    change && {
+      name: change.isEnabled ? "enableAgent" : "disableAgent",
+      method: "POST",
+      handle: (app, _, caller) => handleSwitch(app, change, { request, caller }),
+    }
+  );
 }
 
 function getTaskRoute(taskId: string): AdminRoute {

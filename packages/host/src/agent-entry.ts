@@ -3,8 +3,8 @@ import type { Agent } from "@convoke/protocol";
 import { agentIdFrom, checkAgentId, isObject } from "@convoke/protocol/internal";
 import { type ModelAgentDefinition, ModelError, checkModels, defineAgent } from "@convoke/runtime";
 import { basename } from "node:path";
-import { processAgent } from "../processes/agent/process-agent.ts";
-import type { ProcessAgentOptions } from "../processes/program/process-options.ts";
+import { processAgent } from "./processes/agent/process-agent.ts";
+import type { ProcessAgentOptions } from "./processes/program/process-options.ts";
 
 /** An agent of a module: the path of the file whose default export it is. */
 export interface ModuleEntry {
@@ -31,17 +31,17 @@ export interface ProcessEntry extends Omit<ProcessAgentOptions, "id" | "name" | 
   readonly description?: string;
 }
 
-/** An agent of a catalogue. A text is the path of a module. */
+/** An agent of a configuration. A text is the path of a module. */
 export type AgentEntry = string | Agent | ModuleEntry | ModelEntry | CoderEntry | ProcessEntry;
 
-/** What an agent is made of. "code": it was made by code of the operator. */
-export type AgentKind = "code" | "module" | "model" | "coder" | "process";
+/** What an agent is made of. "code": it is an agent already. */
+type AgentKind = "code" | "module" | "model" | "coder" | "process";
 
 /** Loads the default export of a file, which must be an agent. */
-export type LoadModule = (path: string) => Promise<Agent>;
+type LoadModule = (path: string) => Promise<Agent>;
 
 /** Finds out what an entry is. Throws if it is none. */
-export function kindOf(entry: unknown): AgentKind {
+function kindOf(entry: unknown): AgentKind {
   if (typeof entry === "string") return "module";
   if (!isObject(entry)) throw new TypeError(`must be an object or the path of a module. ${FORMS}`);
   if (typeof entry["run"] === "function" && isObject(entry["info"])) return "code";
@@ -82,7 +82,7 @@ export async function buildAgent(
   }
 }
 
-/** Errors begin with the function that makes the agent, which the user of a catalogue does not call. */
+/** Errors begin with the function that makes the agent, which the user of a configuration does not call. */
 const MAKER = /^(?:defineAgent|processAgent|coder)(?=[ :])/;
 
 function placed(place: string, problem: string): string {
