@@ -1,14 +1,12 @@
-import { type Agent, type Task, textOf, userMessage } from "@convoke/protocol";
+import { textOf, userMessage } from "@convoke/protocol";
 import {
-  addAgent,
   pauseTask,
-  removeAgent,
   resumePausedTask,
-  sendMessage,
+  type sendMessage,
   sendStreamingMessage,
   subscribeToTask,
 } from "@convoke/engine";
-import { type AgentDefinition, defineAgent } from "convoke";
+import type { AgentDefinition } from "convoke";
 import { describe, expect } from "vitest";
 import { Webhook } from "../push/a-webhook.ts";
 import { verifies } from "../verifies.ts";
@@ -361,38 +359,6 @@ describe.each([
     await expect.poll(() => b.state(taskId), { timeout: 20_000 }).toBe("completed");
     expect(attempts).toBe(2);
   });
-
-  verifies(
-    "G3",
-    "leave the tasks of an agent that is added to the one that serves it",
-    async () => {
-      let runs = 0;
-      const { a, b } = await twoReplicas({ run: () => "" }, aShared());
-      const added = (): Agent =>
-        defineAgent({
-          id: "added",
-          name: "Added",
-          description: "Hangs when it runs first.",
-          run: ({ step }) =>
-            step("work", () => (++runs === 1 ? new Promise<string>(() => {}) : "done"), {
-              idempotent: true,
-            }),
-        });
-      await addAgent(a.engine, added());
-      const call = { ...a.call, agent: a.engine.agents.get("added")! };
-      const message = userMessage("m1", "go");
-      const { id: taskId } = (await sendMessage({ message, blocking: false }, call)) as Task;
-      await expect.poll(() => runs, { timeout: 20_000 }).toBe(1);
-
-      expect(await addAgent(b.engine, added())).toMatchObject({ resumed: 0 });
-      expect(await b.backend.tasks.record(taskId)).toMatchObject({ epoch: 1, state: "working" });
-      await removeAgent(a.engine, "added");
-
-      const ended = async () => (await b.backend.tasks.record(taskId))?.state;
-      await expect.poll(ended, { timeout: 20_000 }).toBe("completed");
-      expect(runs).toBe(2);
-    },
-  );
 
   verifies("G3", "wake a task whose process is gone", async () => {
     const { a, b } = await twoReplicas(

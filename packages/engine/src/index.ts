@@ -16,7 +16,6 @@ export type { TaskChange, TaskScope } from "./run/live-tasks.ts";
 export { isSettled } from "./run/live-task.ts";
 export { acceptMessage } from "./messages/accept-message.ts";
 export type { AcceptedTask, Incoming, NewTaskOptions } from "./messages/incoming.ts";
-export { addAgent, removeAgent, replaceAgent } from "./lifecycle/change-agents.ts";
 export { cancelTask } from "./lifecycle/end-task.ts";
 export { streamDisconnected } from "./lifecycle/disconnect.ts";
 export { type EndedTasks, endStoredTasks } from "./lifecycle/end-stored-tasks.ts";

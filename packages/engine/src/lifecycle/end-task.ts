@@ -148,7 +148,7 @@ export async function cancelLive(
  * can stop what its journal says it started elsewhere.
  */
 export async function abandonTask(engine: Engine, live: LiveTask): Promise<void> {
-  if (!live.isServed || live.agent?.definition.abandon === undefined) return;
+  if (live.agent?.definition.abandon === undefined) return;
   const { log } = await readTurnLog(engine.backend, live.writer.taskId);
   abandonTurn(engine, live, log);
 }

@@ -12,7 +12,6 @@ import type { TaskRecord } from "../log/backend.ts";
 import type { ClaimedTask } from "../log/sharing.ts";
 import type { WakingTask } from "../run/wake-timer.ts";
 import { type EndReason, abandonTask, abandonTurn, cancelLive, endTask } from "./end-task.ts";
-import type { ServedAgent } from "../run/agents.ts";
 import type { Engine } from "../run/engine.ts";
 import type { TaskScope } from "../run/live-tasks.ts";
 import { type LiveTask, isEmpty } from "../run/live-task.ts";
@@ -33,7 +32,7 @@ const MAX_CRASHES = 5;
 
 export const CRASH_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 
-/** What happened to the unfinished tasks of an earlier process, or of an agent that was added. */
+/** What happened to the unfinished tasks of an earlier process. */
 export interface RecoveryReport {
   /** How many were resumed, or queued to resume. */
   readonly resumed: number;
@@ -69,8 +68,6 @@ export interface RecoverOptions {
    * be the reason. Default: one second, then twice as long each time.
    */
   readonly crashBackoff?: BackoffOptions;
-  /** Only the tasks of this agent, which was added to a running engine. Default: all. */
-  readonly agent?: ServedAgent;
 }
 
 /**
@@ -79,7 +76,7 @@ export interface RecoverOptions {
  */
 export async function recover(
   engine: Engine,
-  { resume = true, crashBackoff = CRASH_BACKOFF, agent }: RecoverOptions = {},
+  { resume = true, crashBackoff = CRASH_BACKOFF }: RecoverOptions = {},
 ): Promise<RecoveryReport> {
   const recovered = { resumed: 0, ended: 0, waiting: 0 };
   const others = new Map<string, OtherAgentTasks>();
@@ -90,12 +87,10 @@ export async function recover(
   let earlier: Promise<void> | undefined;
   for (let after = ""; ;) {
     const records = await engine.backend.tasks.unfinished(after, PAGE);
-    const isOwn = (record: TaskRecord): boolean =>
-      (agent ?? engine.agents.of(record))?.owns(record) === true;
+    const isOwn = (record: TaskRecord): boolean => engine.agents.of(record)?.owns(record) === true;
     const [own, foreign] = partition(records, isOwn);
-    // Those of an agent that was added are counted since the engine started.
-    if (agent === undefined) for (const { owner } of records) engine.openTasks.add(owner);
-    for (const record of agent === undefined ? foreign : []) {
+    for (const { owner } of records) engine.openTasks.add(owner);
+    for (const record of foreign) {
       const agentId = storedAgentId(record);
       const { agent, tasks } = others.get(agentId) ?? { agent: record.agent, tasks: 0 };
       others.set(agentId, { agentId, agent, tasks: tasks + 1 });
@@ -202,8 +197,8 @@ export async function takeOverClaimed(
     }
     // A task that waits for its attempt is queued.
     if (live.run !== undefined || live.isQueued || !writer.isRunning) return;
-    // It waits, which needs no process; or this one has just stopped to serve its agent.
-    const isServed = live.isServed && !engine.closing.aborted;
+    // It waits, which needs no process; or this one is closing.
+    const isServed = live.agent !== undefined && !engine.closing.aborted;
     const running = isServed ? false : "elsewhere";
     await writer.append([], { epoch: writer.epoch, insist: true, running });
   } finally {

@@ -21,7 +21,7 @@ import type { View } from "./caller-view.ts";
 /** The events that a streaming operation returns. Each binding encodes them in its own format. */
 export interface EventStreamSource {
   readonly engine: Engine;
-  /** The agent that the request addresses. The stream ends if it is not served any more. */
+  /** The agent that the request addresses. */
   readonly agent: ServedAgent;
   readonly taskId: string;
   readonly owner: string;
@@ -303,14 +303,13 @@ function viewEntry(entry: LogEntry, view: View): LogEntry {
 
 /**
  * Reads a stream to its end: yields what is there, then waits for the next commit. Ends early if
- * the engine closes or no longer serves the agent; rejects with the reason of the signal when it fires.
+ * the engine closes; rejects with the reason of the signal when it fires.
  */
 export async function* followLog(
   source: EventStreamSource,
   signal?: AbortSignal,
 ): AsyncGenerator<readonly LogEntry[], void, undefined> {
-  const { engine, agent, taskId } = source;
-  const stops = [engine.closing, agent.removed];
+  const { engine, taskId } = source;
   const reader = new LogReader(source);
   let wake = Promise.withResolvers<void>();
   const onWake = (): void => wake.resolve();
@@ -319,12 +318,12 @@ export async function* followLog(
     setImmediate(onWake);
   });
   signal?.addEventListener("abort", onWake, { once: true });
-  for (const stop of stops) stop.addEventListener("abort", onWake, { once: true });
+  engine.closing.addEventListener("abort", onWake, { once: true });
   engine.openStreams.open(source);
   try {
     const opening = await reader.opening();
     if (opening.length > 0) yield opening;
-    while (!reader.isEnded && !stops.some(({ aborted }) => aborted)) {
+    while (!reader.isEnded && !engine.closing.aborted) {
       signal?.throwIfAborted();
       // Created before the read, so that a commit during the read is not missed.
       wake = Promise.withResolvers();
@@ -334,7 +333,7 @@ export async function* followLog(
     }
   } finally {
     engine.openStreams.close(source);
-    for (const stop of stops) stop.removeEventListener("abort", onWake);
+    engine.closing.removeEventListener("abort", onWake);
     signal?.removeEventListener("abort", onWake);
     stopWatching();
   }

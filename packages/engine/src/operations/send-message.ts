@@ -103,14 +103,11 @@ export async function acceptRequest(
   });
 }
 
-/**
- * Rejects if the server stops, or no longer serves the agent, while the caller waits. The task is
- * kept, and a retry of the message finds it.
- */
-function settledOrStopping(settled: Promise<void>, { agent }: Call): Promise<void> {
+/** Rejects if the server stops while the caller waits. The task is kept, and a retry of the message finds it. */
+function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(stopping("the task is kept, send the same message again"));
-    const forget = agent.onStop(stop);
+    const forget = engine.onClose(stop);
     settled.then(
       () => {
         forget();

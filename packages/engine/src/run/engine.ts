@@ -13,6 +13,7 @@ import {
   type TracingOptions,
   isTerminal,
 } from "@convoke/protocol";
+import { ShortLivedSet } from "@convoke/protocol/internal";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Audit, type AuditStore } from "../logging/audit.ts";
 import { type Logger, newErrorId } from "../logging/logger.ts";
@@ -163,6 +164,7 @@ export class Engine {
   readonly #onTaskStatus = new Set<(change: TaskChange) => void>();
   #isDraining = false;
   readonly #closing = new AbortController();
+  readonly #onClose = new ShortLivedSet<() => void>();
 
   constructor(options: EngineOptions) {
     const isShared = options.backend.sharing !== undefined;
@@ -273,13 +275,13 @@ export class Engine {
 
   /**
    * Starts the agent of a task on a turn, unless the task was canceled or ended meanwhile, the agent
-   * is not served any more, or the engine has closed: then the next process finds the task.
+   * is not served here, or the engine has closed: then the next process finds the task.
    */
   start(live: LiveTask, facts: TurnFacts): Run | undefined {
     const { writer, agent } = live;
     if (this.#closing.signal.aborted) return undefined;
     if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
-    if (agent === undefined || agent.removed.aborted) return undefined;
+    if (agent === undefined) return undefined;
     const run = new Run({
       agent: agent.definition,
       limits: this.limits,
@@ -381,13 +383,24 @@ export class Engine {
   }
 
   /**
+   * Calls the listener when the engine closes. Returns a function that removes it. Cheaper than a
+   * listener of `closing`, which matters because every request that waits for an answer has one.
+   */
+  onClose(listener: () => void): () => void {
+    if (this.#closing.signal.aborted) listener();
+    const waiting = this.#onClose.add(listener);
+    return () => this.#onClose.delete(waiting);
+  }
+
+  /**
    * Aborts all runs without ending their tasks. The next process recovers them as after a crash:
    * resumed, restarted, or failed as `interrupted`.
    */
   close(): void {
     this.#isDraining = true;
     this.#closing.abort();
-    for (const agent of this.agents) agent.stopWaiting();
+    this.#onClose.forEach((listener) => listener());
+    this.#onClose.clear();
     this.wakeTimer.close();
     this.tasks.stop();
   }

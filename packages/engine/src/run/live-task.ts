@@ -66,14 +66,9 @@ export class LiveTask {
     this.onWakeAt = options.onWakeAt;
   }
 
-  /** Whether its agent is served here. */
-  get isServed(): boolean {
-    return this.agent?.removed.aborted === false;
-  }
-
   /** The agent that works on it. Throws if its agent is not served here: no other may work on it. */
   requireAgent(): ServedAgent {
-    if (this.agent !== undefined && this.isServed) return this.agent;
+    if (this.agent !== undefined) return this.agent;
     const { taskId } = this.writer;
     throw new A2AError(
       "UnsupportedOperation",

@@ -295,7 +295,7 @@ export class LiveTasks {
     const { run, isHeld, writer } = live;
     if (run !== undefined || isHeld) return;
     const isWaiting = isInterrupted(writer.nextState) && live.isStored;
-    if (isWaiting && live.isServed) this.#waiting.keep(live);
+    if (isWaiting && live.agent !== undefined) this.#waiting.keep(live);
     else this.close(live);
   }
 

@@ -2,7 +2,7 @@ import {
   type EventStreamSource,
   type LogEntry,
   type Seq,
-  type ServedAgent,
+  type Engine,
   streamDisconnected,
 } from "@convoke/engine";
 import type { ByteSink, ByteStream, ByteStreamControl } from "../http/exchange.ts";
@@ -28,7 +28,7 @@ export interface EntryReader<Entry extends StreamEntry> {
 
 type Page<Entry> = readonly Entry[] | Promise<readonly Entry[]>;
 
-type Source = Pick<EventStreamSource, "engine" | "agent" | "taskId" | "owner">;
+type Source = Pick<EventStreamSource, "engine" | "taskId" | "owner">;
 
 export interface EventStreamOptions<Entry extends StreamEntry = LogEntry> {
   /** The task whose commits wake the stream, its agent, and the owner that reads it. */
@@ -93,7 +93,7 @@ export class EventStream<Entry extends StreamEntry = LogEntry>
     source.engine.openStreams.open(this.#counted);
     this.#place = openStreams(source).add(this);
     // The engine may have closed before the transport opened the stream.
-    if (source.engine.closing.aborted || source.agent.removed.aborted) this.onClosing();
+    if (source.engine.closing.aborted) this.onClosing();
     this.#pump();
     return this;
   }
@@ -247,26 +247,21 @@ interface Open {
   onClosing(): void;
 }
 
-/** The open streams of each agent. */
-const OPEN = new WeakMap<ServedAgent, ShortLivedSet<Open>>();
+/** The open streams of each engine. */
+const OPEN = new WeakMap<Engine, ShortLivedSet<Open>>();
 
 /**
- * The open streams of an agent, which all end when it is removed or the engine closes. They share two
- * listeners, because listeners of their own would take as much memory as the stream itself.
+ * The open streams of an engine, which all end when it closes. They share a listener, because
+ * listeners of their own would take as much memory as the stream itself.
  */
-function openStreams({ engine, agent }: Source): ShortLivedSet<Open> {
-  const known = OPEN.get(agent);
+function openStreams({ engine }: Source): ShortLivedSet<Open> {
+  const known = OPEN.get(engine);
   if (known !== undefined) return known;
   const streams = new ShortLivedSet<Open>();
-  OPEN.set(agent, streams);
-  const close = (): void => streams.forEach((stream) => attempt(stream, "onClosing"));
-  engine.closing.addEventListener("abort", close, ONCE);
-  agent.removed.addEventListener(
+  OPEN.set(engine, streams);
+  engine.closing.addEventListener(
     "abort",
-    () => {
-      engine.closing.removeEventListener("abort", close);
-      close();
-    },
+    () => streams.forEach((stream) => attempt(stream, "onClosing")),
     ONCE,
   );
   return streams;

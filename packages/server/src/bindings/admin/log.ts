@@ -116,14 +116,14 @@ interface Following {
 }
 
 async function followLog(app: App, following: Following): Promise<HttpResponse> {
-  const { engine, agent, keepAlive } = app;
+  const { engine, keepAlive } = app;
   const { taskId, reader: owner, isEnded } = following;
   const reader = new StoredLogReader(engine, following);
   // 204 is how a server tells clients of server-sent events to stop reconnecting.
   if (isEnded && !(await reader.hasEvents())) return { status: 204, headers: {}, body: "" };
   engine.openStreams.admit({ taskId: observerOf(taskId), owner });
   const body = new EventStream<LogText>({
-    source: { engine, agent, taskId, owner },
+    source: { engine, taskId, owner },
     reader,
     framing: logFraming(app),
     keepAlive,
