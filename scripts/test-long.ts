@@ -7,6 +7,7 @@ import { runNpmScript } from "./npm-script.ts";
 const LONG_FORMS = [
   "crash",
   "kill",
+  "stops",
   "loop",
   "tree",
   "push",

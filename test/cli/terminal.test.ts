@@ -48,7 +48,7 @@ test("a server at a terminal logs in a readable form, and says why it does not s
   await person.sees(/\d\d:\d\d:\d\d ERROR .*\r\n {4}Error: out of paper\r\n/);
   for await (const event of agent.stream("work")) if (event.kind === "artifact-update") break;
   person.type(CTRL_C);
-  await person.sees(/Stopping: running tasks have up to 10 s to finish\. Press Ctrl\+C again/);
+  await person.sees(/Stopping: what has begun has up to 10 s to end\. Press Ctrl\+C again/);
   person.type(CTRL_C);
 
   expect((await person.ended).code).not.toBe(0);

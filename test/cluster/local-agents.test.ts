@@ -52,6 +52,7 @@ describe("the tasks of a local agent", () => {
     );
     const { id: taskId } = await a.send("go", {}, false);
 
+    await expect.poll(() => hangs.size, EVENTUALLY).toBe(0);
     a.crash();
 
     await expect

@@ -99,6 +99,7 @@ function aContext(): ToolContext {
     toolCallId: randomUUID(),
     key: "k",
     signal: new AbortController().signal,
+    stopped: new AbortController().signal,
     caller: { owner: "ann" } as ToolContext["caller"],
     trace: { traceId: "0", traceparent: "0" },
     answers: new Map(),

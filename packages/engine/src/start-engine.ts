@@ -139,12 +139,14 @@ interface StartedParts {
 /** Stops what has started. Nothing is written afterwards. */
 async function stopEngine(parts: StartedParts, drainMs: number): Promise<void> {
   const { engine, shared, push, retention, erasures } = parts;
+  // Nothing begins from here on.
+  const drained = engine.drain(drainMs);
   await shared?.stop();
-  await engine.drain(drainMs);
+  await drained;
   const running = engine.tasks.running();
   engine.close();
   try {
-    await shared?.release(running);
+    await shared?.releaseAll(running);
   } finally {
     push?.close();
     await retention?.close();
@@ -170,6 +172,7 @@ export async function startLocalAgent(options: StartEngineOptions): Promise<Loca
     connect: (caller) => createInProcessConnection(engine, caller),
     tasks: calledTasks(engine),
     erase: (scope) => eraseCalled(engine, scope),
+    drain: (withinMs) => engine.drain(withinMs),
     [Symbol.asyncDispose]: () => close(),
   };
 }

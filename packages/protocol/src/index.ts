@@ -98,6 +98,7 @@ export {
   type AgentEnvironment,
   type AgentGrants,
   type AgentTool,
+  type Beginning,
   type TracingOptions,
   type Caller,
   type ErasureScope,

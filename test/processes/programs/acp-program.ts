@@ -100,6 +100,11 @@ const COMMANDS: Readonly<Record<string, (rest: string) => void | string | Promis
     /** Another process that loads the session goes on. */
     stumble: () => (isLoaded ? say("I went on.") : process.exit(3)),
     flood: () => void process.stdout.write("x".repeat(3_000_000)),
+    pause: async () => {
+      say("one ");
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      say("two");
+    },
     hang: () => {
       say("I wait.");
       return new Promise((resolve) => (cancel = () => resolve("cancelled")));

@@ -118,8 +118,8 @@ function announceStop(drainMs: number, io: CommandIo): () => void {
   const seconds = Math.ceil(drainMs / 1000);
   const timer = setTimeout(() => {
     io.stderr(
-      `Stopping: running tasks have up to ${seconds} s to finish. Press Ctrl+C again to stop at once; ` +
-        "unfinished tasks are recovered at the next start.\n",
+      `Stopping: what has begun has up to ${seconds} s to end. Press Ctrl+C again to stop at once; ` +
+        "unfinished tasks continue at the next start.\n",
     );
   }, SILENT_MS);
   return () => clearTimeout(timer);

@@ -252,6 +252,10 @@ export class CoderHome {
     for (const session of sessions) await this.sessions.delete(session);
   }
 
+  async drain(withinMs: number): Promise<void> {
+    await Promise.all([...this.#agents.values()].map(async (agent) => agent.drain?.(withinMs)));
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#sessionServers.values()].map((servers) => servers.close()));
     this.#sessionServers.clear();

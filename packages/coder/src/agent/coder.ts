@@ -166,6 +166,7 @@ function routedAgent(settings: CoderSettings, home: CoderHome): Agent {
       for (const one of bases) one.prepare?.(place);
       home.prepare(place);
     },
+    drain: (withinMs) => home.drain(withinMs),
     [Symbol.asyncDispose]: () => home.close(),
   };
 }

@@ -211,7 +211,7 @@ class RunShell {
       throw new Error(`not allowed: ${decision.reasons.join("; ")}`);
     }
     if (mayChange(parsed)) await this.#options.beforeChange?.(context);
-    context.signal.throwIfAborted();
+    context.stopped.throwIfAborted();
     const argv = input.argv ?? [...shell(), input.command!];
     const start = {
       argv: this.#options.sandbox?.wrap(argv, cwd) ?? argv,
@@ -222,7 +222,7 @@ class RunShell {
     if (input.background === true) {
       return { processId: this.#background.start(start, session) };
     }
-    return yield* runForeground(start, input.timeoutMs ?? this.#timeoutMs, context.signal);
+    return yield* runForeground(start, input.timeoutMs ?? this.#timeoutMs, context.stopped);
   }
 }
 

@@ -72,7 +72,7 @@ export class AttemptQueue {
   async #start(live: LiveTask, turn: InterruptedTurn, epoch: number): Promise<Run | undefined> {
     const engine = this.#engine;
     try {
-      if (engine.closing.aborted || live.writer.epoch !== epoch) return undefined;
+      if (engine.isDraining || live.writer.epoch !== epoch) return undefined;
       return await engine.keepTrying(live.writer, () =>
         startAttempt(engine, live, { epoch, ...turn }),
       );

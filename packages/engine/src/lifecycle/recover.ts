@@ -197,8 +197,8 @@ export async function takeOverClaimed(
     }
     // A task that waits for its attempt is queued.
     if (live.run !== undefined || live.isQueued || !writer.isRunning) return;
-    // It waits, which needs no process; or this one is closing.
-    const isServed = live.agent !== undefined && !engine.closing.aborted;
+      // It waits, which needs no process; or this one is stopping.
+      const isServed = live.agent !== undefined && !engine.isDraining;
     const running = isServed ? false : "elsewhere";
     await writer.append([], { epoch: writer.epoch, insist: true, running });
   } finally {
@@ -268,20 +268,17 @@ async function decide(
 }
 
 /**
- * Aborts the run of a task and leaves the task as its log has it: it has not ended, and resumes
- * from its journal with `resumePausedTask` or in the next process. Nothing that the aborted run
- * still says is stored. Does nothing if the task has no run, or waits for its caller.
+ * Gives up the run of a task and leaves the task as its log has it: it has not ended, and resumes
+ * from its journal with `resumePausedTask` or in the next process. Nothing that the run still says is
+ * stored. Does nothing if the task has no run, or waits for its caller.
  */
 export function pauseTask(engine: Engine, taskId: string): void {
   const live = engine.tasks.get(taskId);
-  const run = live?.run;
-  if (live === undefined || run === undefined) return;
+  if (live?.run === undefined) return;
   const { writer } = live;
   if (isInterrupted(writer.nextState) || isTerminal(writer.nextState) || live.isCanceled) return;
   writer.fence();
-  live.detachRun();
-  // The task is not canceled, so neither are the tasks that it started elsewhere.
-  run.abort(new ServerStopping());
+  live.abandonRun(new ServerStopping({ isSilent: false }));
   // No process works on it, so that none takes it over.
   if (engine.sharing) void writer.append([], { epoch: writer.epoch, insist: true, running: false });
   // Kept open until everything said before is stored: the next to open the task reads the log.

@@ -171,7 +171,10 @@ export class TurnLog {
     this.sleep = isSleep(event) ? event : undefined;
     if (event.kind === ENGINE_EVENTS.turnEnd) this.isOver = true;
     else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
-    else this.journal.push(event);
+    else {
+      if (event.kind === ENGINE_EVENTS.held) this.#takeBack(event["start"] as Metadata | undefined);
+      this.journal.push(event);
+    }
     if (event.kind === ENGINE_EVENTS.attempt) {
       this.attempts = Number(event["attempt"]);
       this.crashes = Number(event["crashes"] ?? 0);
@@ -180,6 +183,16 @@ export class TurnLog {
     }
     this.isUntouched = false;
     if (isProgress(event)) this.#forgetCrashes();
+  }
+
+  /** Removes the event that announced what has not begun. */
+  #takeBack(start: Metadata | undefined): void {
+    if (start === undefined) return;
+    const fields = Object.entries(start);
+    const place = this.journal.findLastIndex((event) =>
+      fields.every(([name, value]) => event[name] === value),
+    );
+    if (place !== -1) this.journal.splice(place, 1);
   }
 
   #addSender(event: InternalEvent): void {
@@ -215,6 +228,7 @@ export class TurnLog {
 /** What an attempt writes again without having come any further than the one before. */
 const REPEATED: ReadonlySet<string> = new Set([
   ENGINE_EVENTS.attempt,
+  ENGINE_EVENTS.held,
   "internal:step-start",
   "internal:llm-call",
   "internal:llm-retry",

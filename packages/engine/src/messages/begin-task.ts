@@ -95,7 +95,9 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
   } finally {
     // The task was not created, so it does not count.
     if (!live.isStored) {
-      live.abandonRun();
+      const { run } = live;
+      live.detachRun();
+      run?.abort(new Error("the task was not created"));
       engine.openTasks.remove(owner);
     }
     engine.tasks.release(live);

@@ -61,6 +61,18 @@ export class ServedAgent {
     this.#runs.delete(run);
   }
 
+  /** Drains the agents that it runs in this process. */
+  async drain(withinMs: number): Promise<void> {
+    try {
+      await this.definition.drain?.(withinMs);
+    } catch (error) {
+      this.#logger.error("the agents of an agent could not be drained", {
+        agentId: this.id,
+        error,
+      });
+    }
+  }
+
   async dispose(): Promise<void> {
     try {
       await this.definition[Symbol.asyncDispose]?.();

@@ -43,8 +43,11 @@ import { resolveTracing } from "../tracing/tracing-options.ts";
 import { recordTaskSpan } from "./run-span.ts";
 import type { TurnFacts } from "./turn.ts";
 
-/** How often to check whether a draining engine is done. */
-const DRAIN_CHECK_MS = 20;
+/** How often to check whether halted runs can be given up. */
+const HALT_CHECK_MS = 10;
+
+/** How much longer than a drain the storage may take to commit what has ended in time. */
+const LAST_COMMITS_MS = 5000;
 
 /** How long a list waits for pending writes. */
 const SETTLE_MS = 1000;
@@ -72,6 +75,8 @@ export interface SharingRules {
   readonly waitingForHosts: readonly WaitingForHost[];
   /** Continues a task from what is stored, unless another process works on it. */
   setBack(taskId: string): void;
+  /** Lets other processes claim tasks of this one. Nothing may write to them any more. */
+  release(taskIds: readonly string[]): Promise<void>;
 }
 
 /** What became of an entry for another process. */
@@ -275,11 +280,11 @@ export class Engine {
 
   /**
    * Starts the agent of a task on a turn, unless the task was canceled or ended meanwhile, the agent
-   * is not served here, or the engine has closed: then the next process finds the task.
+   * is not served here, or the engine stops: then the next process finds the task.
    */
   start(live: LiveTask, facts: TurnFacts): Run | undefined {
     const { writer, agent } = live;
-    if (this.#closing.signal.aborted) return undefined;
+    if (this.#isDraining) return undefined;
     if (writer.epoch !== facts.epoch || isTerminal(writer.nextState)) return undefined;
     if (agent === undefined) return undefined;
     const run = new Run({
@@ -375,11 +380,13 @@ export class Engine {
     return this.#closing.signal;
   }
 
-  /** Rejects new work, and resolves when all runs have ended or after the given time. */
+  /** Rejects new work, and halts all runs, also those of agents that these run in this process. */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
-    const deadline = performance.now() + withinMs;
-    while (this.running > 0 && performance.now() < deadline) await sleep(DRAIN_CHECK_MS);
+    // A task that wakes now would only begin something.
+    this.wakeTimer.close();
+    const agents = Array.from(this.agents, (agent) => agent.drain(withinMs));
+    await Promise.all([this.#halt(withinMs), ...agents]);
   }
 
   /**
@@ -393,7 +400,53 @@ export class Engine {
   }
 
   /**
-   * Aborts all runs without ending their tasks. The next process recovers them as after a crash:
+   * Gives up all runs, each as soon as nothing of it is under way any more: from now on
+   * nothing begins, and what has begun may end. What takes longer than the given time is cut, and the
+   * log names it. Resolves when everything that has ended is committed.
+   */
+  async #halt(withinMs: number): Promise<void> {
+    const { tasks } = this;
+    const some = (is: (live: LiveTask) => boolean): boolean => Array.from(tasks.values()).some(is);
+    const until = performance.now() + withinMs;
+    const isTooLate = (): boolean =>
+      this.storage.isFailing || performance.now() > until + LAST_COMMITS_MS;
+    for (const { run } of tasks.values()) run?.halt();
+    // What ends in this turn of the event loop is not written yet.
+    for (let pauseMs = 0; ; pauseMs = HALT_CHECK_MS) {
+      await sleep(pauseMs);
+      for (const live of tasks.values()) if (!isAtWork(live) && !isStarting(live)) this.#leave(live);
+      if (!some(isAtWork) || performance.now() >= until) break;
+    }
+    while (some(isStarting) && !isTooLate()) await sleep(HALT_CHECK_MS);
+    for (const live of tasks.values()) {
+      if (isAtWork(live)) this.#logCut(live, withinMs);
+      this.#leave(live);
+    }
+    while (some(isCommitting) && !isTooLate()) await sleep(HALT_CHECK_MS);
+  }
+
+  /** Gives up the run of a task. In a shared storage, the task then continues elsewhere. */
+  #leave(live: LiveTask): void {
+    const { run, writer } = live;
+    if (run === undefined || run.isParked) return;
+    live.abandonRun();
+    void run.settled
+      .then(() => this.sharing?.release([writer.taskId]))
+      // It is released when the engine has stopped.
+      .catch((error: unknown) => this.storage.failed(error));
+  }
+
+  #logCut({ writer, agent, run }: LiveTask, drainMs: number): void {
+    this.logger.warn("what a task was doing took longer than the drain and was cut", {
+      taskId: writer.taskId,
+      agentId: agent?.id,
+      work: run?.underWay,
+      drainMs,
+    });
+  }
+
+  /**
+   * Gives up all runs without ending their tasks. The next process recovers them as after a crash:
    * resumed, restarted, or failed as `interrupted`.
    */
   close(): void {
@@ -412,6 +465,21 @@ export class Engine {
     live.writer.fence();
     this.tasks.close(live);
   }
+}
+
+/** Whether its agent has begun something that would be lost if the run was given up. */
+function isAtWork({ run }: LiveTask): boolean {
+  return run !== undefined && run.underWay.length > 0;
+}
+
+/** Whether it is being stored that its agent begins something, or that it has not begun. */
+function isStarting({ run }: LiveTask): boolean {
+  return run?.isStarting === true;
+}
+
+/** Whether something of it is on its way to the log. */
+function isCommitting({ writer }: LiveTask): boolean {
+  return writer.settled !== undefined;
 }
 
 const DEFAULT_EMPTY_TASK_MS = 24 * 60 * 60 * 1000;

@@ -2,7 +2,7 @@ import {
   A2AError,
   type A2AArtifact,
   type Message,
-  ServerStopping,
+  type ServerStopping,
   type Task,
   isInterrupted,
   isTerminal,
@@ -98,11 +98,10 @@ export class LiveTask {
     this.#run = undefined;
   }
 
-  /** Aborts the run without ending the task, which goes on without it or was never stored. */
-  abandonRun(): void {
-    const run = this.#run;
+  /** Gives the run up without ending the task, which goes on without it. */
+  abandonRun(reason?: ServerStopping): void {
+    this.#run?.giveUp(reason);
     this.detachRun();
-    run?.abort(new ServerStopping());
   }
 
   /** Whether the task is queued to resume after a restart. */
@@ -237,6 +236,11 @@ class Inbox implements AsyncIterator<Message, undefined> {
   close(): void {
     this.#closed = true;
     this.#waiting?.({ done: true, value: undefined });
+    this.#waiting = undefined;
+  }
+
+  /** Keeps what arrives for the next run: the reader never gets it. */
+  leave(): void {
     this.#waiting = undefined;
   }
 

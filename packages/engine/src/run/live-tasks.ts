@@ -1,10 +1,4 @@
-import {
-  type A2AError,
-  ServerStopping,
-  type TaskState,
-  isInterrupted,
-  isTerminal,
-} from "@convoke/protocol";
+import { type A2AError, type TaskState, isInterrupted, isTerminal } from "@convoke/protocol";
 import { ShortLivedMap } from "@convoke/protocol/internal";
 import type { Seq, StoredTask, TaskRecord, WakePosition } from "../log/backend.ts";
 import type { WakingTask } from "./wake-timer.ts";
@@ -130,12 +124,12 @@ export class LiveTasks {
       .map(({ taskId }) => taskId);
   }
 
-  /** Aborts all runs without ending their tasks. Nothing is written to them any more, nor to tasks that are opened later. */
+  /** Gives up all runs without ending their tasks. Nothing is written to them any more, nor to tasks that are opened later. */
   stop(): void {
     this.#isStopped = true;
-    for (const { writer, run } of this.#live.values()) {
-      writer.close();
-      run?.abort(new ServerStopping());
+    for (const live of this.#live.values()) {
+      live.writer.close();
+      live.abandonRun();
     }
     this.#live.clear();
   }

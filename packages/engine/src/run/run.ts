@@ -1,6 +1,7 @@
 import {
   type Agent,
   type AgentEvent,
+  type Beginning,
   ENGINE_EVENTS,
   type InternalEvent,
   type Message,
@@ -12,6 +13,8 @@ import {
   type TracingOptions,
   agentMessage,
   isInterrupted,
+  isPublic,
+  isResumable,
   isTerminal,
 } from "@convoke/protocol";
 import type { CommitResult } from "../log/backend.ts";
@@ -57,19 +60,31 @@ export interface Failure {
  * One run of the agent on a turn. The events of the agent are completed, checked
  * and appended to the log; when the agent ends, so does the turn. The agent is
  * slowed down when it gets too far ahead of the writer.
+ *
+ * A run whose task goes on without it is given up: its code is left where it waits, and never finds
+ * out, because it could only react in a way that is wrong for a task that continues. `halt` comes
+ * first if there is time: then nothing begins any more, and what has begun can end.
  */
 export class Run {
   readonly epoch: number;
-  /** Resolves when the agent has ended and its last event is committed or refused. */
-  readonly ended: Promise<void>;
   readonly parking = new Parking();
   readonly #options: RunOptions;
   readonly #turn: RunningTurn;
   readonly #abort = new AbortController();
   readonly #replay: Replay | undefined;
   readonly #limits: OutputLimits;
+  /** Created when something waits for the end. */
+  #ended: PromiseWithResolvers<void> | undefined;
+  #hasEnded = false;
   #announced: boolean;
   #refused = false;
+  #isHalted = false;
+  /** Whether the log has what a later attempt needs to continue, instead of starting over. */
+  #isResumable: boolean;
+  /** How many starts are announced and not committed yet. */
+  #starting = 0;
+  /** What has begun and not ended. Created when something begins. */
+  #begun: Set<Beginning> | undefined;
   /** The last step that the run has written to, and what follows from its result. */
   #step: Promise<CommitResult> | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -84,6 +99,7 @@ export class Run {
     this.#announced = facts.announced;
     this.#replay = facts.replay;
     this.#until = askedUntil(facts.journal);
+    this.#isResumable = facts.journal.some(isResumable);
     const task = live.isStored ? live.task : facts.task;
     this.#limits = new OutputLimits(limits, task, live.writer.nextHead);
     if (facts.creating !== undefined) this.#follow(facts.creating);
@@ -96,8 +112,16 @@ export class Run {
       files: options.files,
       park: (_until, recall) => this.#park(recall),
       durable: () => this.#durable(),
+      begin: (beginning) => this.#begin(beginning),
     });
-    this.ended = this.#span.run(() => this.#drive());
+    void this.#span.run(() => this.#drive());
+  }
+
+  /** Resolves when the agent has ended and its last event is committed or refused, or the run is given up. */
+  get ended(): Promise<void> {
+    this.#ended ??= Promise.withResolvers();
+    if (this.#hasEnded) this.#ended.resolve();
+    return this.#ended.promise;
   }
 
   /** Resolves when everything written so far is committed or refused. */
@@ -143,13 +167,40 @@ export class Run {
     this.parking.resume(answer);
   }
 
-  /** Asks the agent to stop. */
+  /** Asks the agent to stop, because its task is canceled or has ended. */
   abort(reason: Error): void {
     this.#abort.abort(reason);
     this.#options.live.inbox.close();
     this.parking.end(reason);
-    // Its last events are of no interest: the next process writes them.
-    if (ServerStopping.is(reason)) this.#span.end(reason);
+  }
+
+  /** Lets nothing begin any more. */
+  halt(): void {
+    this.#isHalted = true;
+  }
+
+  /** Whether an announced start is on its way to the log, or back out of it. */
+  get isStarting(): boolean {
+    return this.#starting > 0 && !this.#isOver();
+  }
+
+  /**
+   * What would be lost if the run was given up now: what has begun, or the whole run of an agent that
+   * cannot continue from its journal.
+   */
+  get underWay(): readonly string[] {
+    if (this.#isOver()) return [];
+    const names = Array.from(this.#begun ?? [], ({ name }) => name);
+    return names.length > 0 || this.isParked || this.#isResumable ? names : ["the run"];
+  }
+
+  /** Leaves the task without ending it: another attempt continues, here or elsewhere. */
+  giveUp(reason = new ServerStopping()): void {
+    this.#refused = true;
+    this.#abort.abort(reason);
+    this.#options.live.inbox.leave();
+    this.parking.end();
+    void this.#last.then(() => this.#over());
   }
 
   /** The task goes on without this run, or has ended, whether or not the agent has stopped. */
@@ -158,7 +209,7 @@ export class Run {
   }
 
   #park(recall: AbortSignal | undefined): Promise<Message | undefined> {
-    if (this.#abort.signal.aborted) return Promise.reject(this.#abort.signal.reason as Error);
+    if (this.#refused || this.#abort.signal.aborted) return this.#untilCanceled();
     const parked = this.parking.wait();
     this.#span.end();
     const { hooks, live } = this.#options;
@@ -181,12 +232,60 @@ export class Run {
   async #durable(): Promise<void> {
     this.#options.live.writer.hurry();
     await this.#last;
-    if (this.#refused) throw new Error("the task has moved on without this run");
+    if (this.#refused) await this.#untilCanceled();
+  }
+
+  async #begin(beginning: Beginning): Promise<() => Promise<void>> {
+    const { start } = beginning;
+    const { signal } = this.#abort;
+    if (start !== undefined && !this.#isHalted && !signal.aborted) {
+      await this.#commitStart(start);
+      if (this.#isHalted) this.#hold(start.event);
+    }
+    if (this.#isHalted && !this.#isResumable) this.#hold();
+    if (this.#isHalted || signal.aborted) return this.#untilCanceled();
+    const begun = (this.#begun ??= new Set()).add(beginning);
+    return async () => {
+      begun.delete(beginning);
+      if (this.#refused) await this.#untilCanceled();
+    };
+  }
+
+  async #commitStart({ announce }: NonNullable<Beginning["start"]>): Promise<void> {
+    this.#starting++;
+    try {
+      await announce();
+      await this.#durable();
+    } finally {
+      this.#starting--;
+    }
+  }
+
+  /** Records that something has not begun, so that a later attempt begins it. */
+  #hold(start?: InternalEvent): void {
+    const { taskId } = this.#options.live.writer;
+    // Its other fields may be large.
+    const fields = Object.entries(start ?? {}).filter(([, value]) => typeof value !== "object");
+    const held = { kind: ENGINE_EVENTS.held, taskId, resumable: true };
+    const note = start === undefined ? held : { ...held, start: Object.fromEntries(fields) };
+    if (!this.#isOver()) this.#append([note]);
+  }
+
+  /** Rejects when the task is canceled or has ended. Never settles for a run that is given up. */
+  #untilCanceled(): Promise<never> {
+    const { signal } = this.#abort;
+    return new Promise((_, reject) => {
+      const abort = (): void => {
+        if (!ServerStopping.is(signal.reason)) reject(signal.reason as Error);
+      };
+      if (signal.aborted) abort();
+      else signal.addEventListener("abort", abort, { once: true });
+    });
   }
 
   /** One asynchronous function, because it is kept for as long as the agent works. */
   async #drive(): Promise<void> {
-    const { agent, live, hooks } = this.#options;
+    const { agent, live } = this.#options;
     try {
       for await (const yielded of agent.run(this.#turn)) {
         this.#acceptAll(Array.isArray(yielded) ? yielded : [yielded as AgentEvent]);
@@ -199,7 +298,14 @@ export class Run {
       this.#fail(error);
     }
     await this.#last;
+    this.#over();
+  }
+
+  #over(): void {
+    const { live, hooks } = this.#options;
     this.detached();
+    this.#hasEnded = true;
+    this.#ended?.resolve();
     hooks.onEnded(this, live);
   }
 
@@ -354,6 +460,7 @@ export class Run {
 
   #append(events: readonly AgentEvent[], wake?: number | null): void {
     if (events.length === 0) return;
+    this.#isResumable ||= events.some((event) => !isPublic(event) && isResumable(event));
     this.#span.add(events);
     const { live, agent, now } = this.#options;
     const last = events.at(-1)!;
@@ -380,7 +487,11 @@ export class Run {
     this.#step = step;
     // A newer run owns the task, or the task has ended or was never stored: the output of this run no
     // longer counts.
-    const refuse = (): void => void (this.#refused = true);
+    const refuse = (): void => {
+      this.#refused = true;
+      // The run of a task that was never created is aborted instead: nothing continues it.
+      if (this.#options.live.isStored && !this.#isStopped()) this.giveUp();
+    };
     this.#last = step.then(({ kind }) => {
       if (kind !== "committed") refuse();
     }, refuse);

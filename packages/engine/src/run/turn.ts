@@ -48,6 +48,7 @@ interface TurnHooks {
   readonly files: TurnFiles;
   readonly park: Turn["park"];
   readonly durable: Turn["durable"];
+  readonly begin: Turn["begin"];
 }
 
 /** A turn as its run updates it when a wait ends: each stretch of work has a span of its own. */
@@ -80,6 +81,7 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     inbox: live.inbox,
     park: hooks.park,
     durable: hooks.durable,
+    begin: hooks.begin,
     now: () => new Date(now()),
     id: () => `${live.writer.taskId}-${turn}-${++ids}`,
   };
@@ -136,9 +138,9 @@ export class Parking {
     waiting?.resolve(answer);
   }
 
-  /** Ends the wait with an error. */
-  end(reason: Error): void {
-    this.#waiting?.reject(reason);
+  /** Ends the wait with an error; without one, it never ends. */
+  end(reason?: Error): void {
+    if (reason !== undefined) this.#waiting?.reject(reason);
     this.#waiting = undefined;
   }
 }

@@ -91,7 +91,13 @@ export class SharedTasks implements SharingRules {
     await Promise.allSettled(this.#pending);
   }
 
-  /** Lets other processes claim what this one works on. Called when its runs have been aborted. */
+  /** Lets other processes claim everything that this one is recorded to work on, whether or not it does. */
+  async releaseAll(running: readonly string[]): Promise<void> {
+    // Those that were claimed and not started yet. If they cannot be read, the end of the lease frees them.
+    const own = await this.#sharing.ownTasks().catch(() => []);
+    await this.release([...new Set([...running, ...own])]);
+  }
+
   async release(taskIds: readonly string[]): Promise<void> {
     // From now on only the store knows what becomes of them.
     for (const taskId of taskIds) this.#engine.tasks.get(taskId)?.writer.lost();

@@ -89,6 +89,11 @@ export interface Agent {
   erase?(scope: ErasureScope): Promise<void>;
   /** Receives its environment before the first turn in a server. */
   prepare?(place: AgentEnvironment): void;
+  /**
+   * Called when the server stops, while what its turns have begun may end: the agents that it runs
+   * in this process begin nothing any more, and get the same time.
+   */
+  drain?(withinMs: number): Promise<void>;
   /** Releases resources such as child processes. None of its turns runs any more; it may be served again. */
   [Symbol.asyncDispose]?(): PromiseLike<void>;
 }
@@ -174,6 +179,8 @@ export interface LocalAgent extends AsyncDisposable {
   readonly tasks: CalledTasks;
   /** Erases its tasks for the given ones of the agent that runs it, or all of an owner. */
   erase(scope: ErasureScope): Promise<void>;
+  /** Begins nothing any more, and lets what has begun end within the time. Close it afterwards. */
+  drain(withinMs: number): Promise<void>;
 }
 
 /** One run of an agent on a task. */
@@ -211,7 +218,11 @@ export interface Turn {
   readonly trace?: TraceContext;
   /** What spans of this run may contain. Default: no content. */
   readonly tracing?: TracingOptions;
-  /** Aborts when the task is canceled, or when the server stops: then its reason is a `ServerStopping`. */
+  /**
+   * Aborts when the task is canceled or has ended otherwise, and when the run is given up without
+   * ending the task: then its reason is a `ServerStopping`. Release what the run holds then, and undo
+   * nothing: another attempt continues the task.
+   */
   readonly signal: AbortSignal;
   /** Messages that arrive while the agent works, for agents that take them. */
   readonly inbox: AsyncIterator<Message, undefined>;
@@ -230,11 +241,29 @@ export interface Turn {
    * whether something had expired: a later attempt finds the same time in its journal.
    */
   readonly resumedAt?: Date;
-  /** Resolves when everything yielded so far is committed. */
+  /** Resolves when everything yielded so far is committed. Never, if the run is given up first. */
   readonly durable: () => Promise<void>;
+  /**
+   * Call it before something begins that a stop of the server must not cut: a step, a tool, a call of
+   * a model. Resolves when that may begin, to a function to call once its end is yielded. A server
+   * that stops waits for what has begun, for as long as it drains; from then on `begin` never
+   * resolves, and neither does the function once the run is given up. A cancel rejects.
+   */
+  readonly begin: (beginning: Beginning) => Promise<() => Promise<void>>;
   readonly now: () => Date;
   /** Returns an id that a later attempt at the same turn gets again, so that a replay can be exact. */
   readonly id: () => string;
+}
+
+/** What an agent is about to begin, see `Turn.begin`. */
+export interface Beginning {
+  /** Its name, for the log of a server that had to cut it: `step "charge"`. */
+  readonly name: string;
+  /**
+   * The event that announces it, and how to yield it: resolves when the engine has taken it. It is
+   * committed before anything begins. If the server stops in between, it is taken back.
+   */
+  readonly start?: { readonly event: InternalEvent; readonly announce: () => Promise<void> };
 }
 
 /** Reads the content of file parts. Both functions reject a part that only has a `uri`. */
@@ -260,18 +289,31 @@ export interface Caller {
 }
 
 /**
- * The reason in a turn's signal when its server stops. The task is not canceled: the next process
- * resumes it, so work that the agent delegated must not be canceled either.
+ * The reason in a turn's signal when its run is given up: its server stops, or another server has the
+ * task. The task is not canceled: the next attempt resumes it, so work that the agent delegated must
+ * not be canceled either.
  */
 export class ServerStopping extends Error {
-  constructor() {
+  /**
+   * Whether functions and tools do not find out: their own signals do not fire, because whatever they
+   * did then would be wrong for a task that continues. They do if the program that runs the agent has
+   * left the task itself.
+   */
+  readonly isSilent: boolean;
+
+  constructor({ isSilent = true }: { readonly isSilent?: boolean } = {}) {
     super("the server is stopping");
     this.name = "ServerStopping";
+    this.isSilent = isSilent;
   }
 
   /** Compares by name, so that two copies of this package agree. */
   static is(reason: unknown): reason is ServerStopping {
     return reason instanceof Error && reason.name === "ServerStopping";
+  }
+
+  static isSilent(reason: unknown): boolean {
+    return ServerStopping.is(reason) && reason.isSilent;
   }
 }
 

@@ -69,7 +69,12 @@ type EngineEvent =
   /** A sleep is over. */
   | Internal<"woken">
   /** The agent withdrew its question: what it asked for was settled elsewhere. */
-  | Internal<"recalled", { readonly timestamp?: string }>;
+  | Internal<"recalled", { readonly timestamp?: string }>
+  /**
+   * The server stopped before the agent could begin something. `start` has the fields that identify
+   * the event which announced it, if that was written already: it does not count.
+   */
+  | Internal<"held", { readonly start?: Metadata }>;
 
 // Written by agents and understood by the engine
 
@@ -171,6 +176,7 @@ const RESUMABLE = {
   "internal:expired": false,
   "internal:woken": false,
   "internal:recalled": false,
+  "internal:held": true,
   "internal:ask": true,
   "internal:sleep": true,
   "internal:step-start": true,
@@ -228,4 +234,5 @@ export const ENGINE_EVENTS = {
   expired: "internal:expired",
   woken: "internal:woken",
   recalled: "internal:recalled",
+  held: "internal:held",
 } as const satisfies Record<string, EngineEvent["kind"]>;

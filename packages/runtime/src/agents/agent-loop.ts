@@ -180,6 +180,10 @@ export class AgentLoop implements Agent, AsyncDisposable {
     this.#agent.prepare?.(place);
   }
 
+  async drain(withinMs: number): Promise<void> {
+    await this.#agent.drain?.(withinMs);
+  }
+
   /** Loaded and started with the first call: a loop that is served runs on the server's engine. */
   #open(): Promise<LoopEngine> {
     if (this.#isClosed) return Promise.reject(new Error("the loop is closed"));

@@ -1,7 +1,9 @@
 import {
   type AgentEvent,
   type ArtifactUpdateEvent,
+  type InternalEvent,
   type Metadata,
+  ServerStopping,
   type Turn,
   agentMessage,
   textPart,
@@ -102,13 +104,14 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
 
   /**
    * Called when the engine needs no more events. A function that is still waiting is notified by
-   * its signal.
+   * its signal. One whose run was given up is left where it stands: it must not clean up, because
+   * another attempt continues.
    */
   return(): Promise<Taken> {
     this.#isDone = true;
     this.#emitted = [];
     this.#hand();
-    this.#stop();
+    if (!ServerStopping.is(this.#turn.signal.reason)) this.#stop();
     return Promise.resolve({ done: true, value: undefined });
   }
 
@@ -118,12 +121,25 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
 
   /** Emits events outside the generator. Resolves when they are durable. */
   async say(events: readonly AgentEvent[]): Promise<void> {
-    if (this.#isDone) throw new Error("the run is over");
+    await this.#emitNow(events);
+    await this.#turn.durable();
+  }
+
+  begin(name: string, event?: InternalEvent): Promise<() => Promise<void>> {
+    const announce = (): Promise<void> => this.#emitNow([event!]);
+    return this.#turn.begin({ name, ...(event && { start: { event, announce } }) });
+  }
+
+  /** Resolves when the engine has taken the events. */
+  async #emitNow(events: readonly AgentEvent[]): Promise<void> {
+    if (this.#isDone) {
+      await this.#turn.durable();
+      throw new Error("the run is over");
+    }
     this.#emitted.push(...events);
     const taken = new Promise<void>((resolve) => (this.#untold ??= []).push(resolve));
     this.#hand();
     await taken;
-    await this.#turn.durable();
   }
 
   /** Ends the run with the error. The function waits for ever, and its outputs no longer count. */

@@ -1,4 +1,4 @@
-import { type Turn, textOfParts } from "@convoke/protocol";
+import { ServerStopping, type Turn, textOfParts } from "@convoke/protocol";
 import { answerValues } from "../approvals/check-answer.ts";
 import { checkCredentialName } from "../tools/interrupts.ts";
 import { type Ask, createAsk, guarded } from "./ask.ts";
@@ -12,6 +12,11 @@ import { NoAnswerError, type RunHooks, Waits } from "./waits.ts";
 export interface FunctionTurn extends Turn {
   /** The text of the message. */
   readonly text: string;
+  /**
+   * Aborts when the task is canceled or has ended otherwise, such as by its time limit. Not when the
+   * server stops: the function never finds out, because another attempt continues it.
+   */
+  readonly signal: AbortSignal;
   /**
    * Runs something once. A finished step never runs again: after a crash the function starts from
    * the top, and finished steps return their recorded results. The result must be JSON.
@@ -53,6 +58,9 @@ export function createFunctionTurn(turn: Turn, hooks: RunHooks): FunctionTurn {
   const step: Step = (name, body, options) => guarded("step", tools.steps.run(name, body, options));
   return {
     ...turn,
+    get signal() {
+      return tools.signal;
+    },
     text: textOfParts(turn.message.parts),
     step,
     ask: createAsk(tools),
@@ -75,6 +83,7 @@ class TurnTools {
   #journal: Journal | undefined;
   #steps: Steps | undefined;
   #waits: Waits | undefined;
+  #signal: AbortSignal | undefined;
 
   constructor(turn: Turn, hooks: RunHooks) {
     this.#turn = turn;
@@ -82,7 +91,11 @@ class TurnTools {
   }
 
   get steps(): Steps {
-    return (this.#steps ??= new Steps(this.#turn, this.#read(), this.#hooks));
+    return (this.#steps ??= new Steps(this.#turn, this.#read(), this.#hooks, () => this.signal));
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= cancelSignal(this.#turn.signal));
   }
 
   get waits(): Waits {
@@ -92,6 +105,17 @@ class TurnTools {
   #read(): Journal {
     return (this.#journal ??= new Journal(this.#turn.journal));
   }
+}
+
+/** Aborts as the given signal does, except when the server stops. */
+function cancelSignal(signal: AbortSignal): AbortSignal {
+  const canceled = new AbortController();
+  const abort = (): void => {
+    if (!ServerStopping.isSilent(signal.reason)) canceled.abort(signal.reason);
+  };
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  return canceled.signal;
 }
 
 async function signedIn(

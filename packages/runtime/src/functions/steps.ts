@@ -10,6 +10,7 @@ export interface StepContext {
    * services that accept an idempotency key.
    */
   readonly key: string;
+  /** The turn's: it aborts when the task is canceled or has ended otherwise. */
   readonly signal: AbortSignal;
 }
 
@@ -53,12 +54,15 @@ export class Steps {
   readonly #turn: Turn;
   readonly #journal: Journal;
   readonly #hooks: RunHooks;
+  readonly #signal: () => AbortSignal;
   readonly #counts = new Map<string, number>();
 
-  constructor(turn: Turn, journal: Journal, hooks: RunHooks) {
+  /** @param signal what bodies get: it does not abort when the server stops */
+  constructor(turn: Turn, journal: Journal, hooks: RunHooks, signal: () => AbortSignal) {
     this.#turn = turn;
     this.#journal = journal;
     this.#hooks = hooks;
+    this.#signal = signal;
   }
 
   async run<T>(
@@ -77,9 +81,14 @@ export class Steps {
     const { isStarted, end } = recorded;
     if (end !== undefined) return replayed(end.result as Awaited<T>, end.error);
     const mayRepeat = options.idempotent ?? body.length > 0;
-    if (!isStarted) await this.#note(this.#event("step-start", name, n, {}));
-    else if (!mayRepeat) throw await this.#unknown(name, n);
-    return this.#perform(name, n, body);
+    if (isStarted && !mayRepeat) throw await this.#unknown(name, n);
+    const start = isStarted ? undefined : this.#event("step-start", name, n, {});
+    const ended = await this.#hooks.begin(`step "${name}"`, start);
+    try {
+      return await this.#perform(name, n, body);
+    } finally {
+      await ended();
+    }
   }
 
   #note(event: InternalEvent): Promise<void> {
@@ -93,9 +102,16 @@ export class Steps {
   ): Promise<Awaited<T>> {
     const { task, message, signal } = this.#turn;
     const key = `${task.id}:${message.messageId}:${name}:${n}`;
+    const cancelSignal = this.#signal;
+    const context: StepContext = {
+      key,
+      get signal() {
+        return cancelSignal();
+      },
+    };
     let result: Awaited<T>;
     try {
-      const given = await body({ key, signal });
+      const given = await body(context);
       result = given === undefined ? given : jsonCopy(given, `the result of step "${name}"`);
     } catch (error) {
       if (!signal.aborted)

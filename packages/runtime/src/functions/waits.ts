@@ -22,6 +22,8 @@ import type { Journal, Wait } from "./journal.ts";
 export interface RunHooks {
   /** Appends events; resolves when they are durable. */
   readonly say: (events: readonly AgentEvent[]) => Promise<void>;
+  /** Announces something that begins, see `Turn.begin`. */
+  readonly begin: (name: string, start?: InternalEvent) => Promise<() => Promise<void>>;
   /**
    * Ends the run with the error. The function is left where it stands: it could catch an error, and
    * go on with an answer to another question.

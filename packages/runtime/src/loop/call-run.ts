@@ -277,24 +277,34 @@ export class CallRun {
   }
 
   async #execute(tool: Tool, given: Metadata): Promise<void> {
-    const { scope, approvals, answerId } = this.#around;
-    const { task, caller } = scope.turn;
+    const { scope } = this.#around;
     const { toolCallId, toolName } = this.#call;
-    const { secrets } = scope;
     const checked = await checkArguments(tool, given);
     if (!checked.ok) {
       return this.#fail(`The arguments of ${toolName} do not fit. ${checked.problem}`);
     }
     this.#isCut = false;
     const round = (this.#round += 1);
-    scope.note({ kind: "internal:tool-start", toolName, toolCallId, input: given, round });
-    await scope.durable();
+    const start = { toolName, toolCallId, input: given, round };
+    await scope.begin(toolCallId, `the tool ${toolName}`, {
+      kind: "internal:tool-start",
+      ...start,
+    });
+    await this.#runRound(tool, { ...checked, given, round });
+    scope.ended(toolCallId);
+  }
+
+  async #runRound(tool: Tool, { input, digest, given, round }: Round): Promise<void> {
+    const { scope, approvals, answerId } = this.#around;
+    const { task, caller } = scope.turn;
+    const { toolCallId, toolName } = this.#call;
+    const { secrets } = scope;
     const sink = new CallSink(scope, { call: this.#call, round, secrets, answerId });
     const outcome = await withToolSpan(scope, { tool, toolCallId, input: given }, (trace) =>
       runTool(tool, {
-        call: { toolCallId, digest: checked.digest, isGuarded: this.#isGuarded },
+        call: { toolCallId, digest, isGuarded: this.#isGuarded },
         decisions: approvals.decisions,
-        input: checked.input,
+        input,
         taped: scope.tape && { tape: scope.tape, input: given, secrets },
         context: {
           taskId: task.id,
@@ -350,6 +360,15 @@ export class CallRun {
       output: scope.secrets.hide(result.output),
     });
   }
+}
+
+/** One run of a tool: its arguments as they were given, and as the tool's schema has converted them. */
+interface Round {
+  readonly given: Metadata;
+  readonly input: unknown;
+  /** The digest of the arguments as they were given. */
+  readonly digest: string;
+  readonly round: number;
 }
 
 /** The result of a call that was not approved. */

@@ -79,6 +79,7 @@ export function modelAgent(
     erase: async (scope) => subAgents?.erase(scope),
     grants: settings.approvals.grants.of(info.name),
     called: (agent) => subAgents?.find(agent ?? "")?.tasks,
+    drain: async (withinMs) => subAgents?.drain(withinMs),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([mcp?.close(), subAgents?.close()]);
     },

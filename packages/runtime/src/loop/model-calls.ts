@@ -144,6 +144,7 @@ export class ModelCalls {
     let attempt = journal.attempts(iteration);
     let least = journal.trimmed(iteration);
     let mustTrim = least;
+    const id = `model-${iteration}`;
     for (;;) {
       await this.#tools.look();
       const trimmed = this.#fit(asked, model, mustTrim);
@@ -152,6 +153,7 @@ export class ModelCalls {
       }
       least = trimmed.left;
       const request = await this.#request(trimmed.entries);
+      await this.#scope.begin(id, `a call of the model ${model.id}`);
       attempt += 1;
       const sent = describeRequest(request);
       this.#scope.note({ kind: "internal:llm-call", iteration, attempt, model: model.id, ...sent });
@@ -160,8 +162,10 @@ export class ModelCalls {
         span?.asked(request);
         const answer = await this.#stream({ iteration, attempt }, model, request, collector);
         span?.answered(answer);
+        this.#scope.ended(id);
         return answer;
       } catch (error) {
+        this.#scope.ended(id);
         signal.throwIfAborted();
         if (!(error instanceof ModelError)) throw error;
         settings.log.metrics.count("modelCalls", [settings.agentName, model.id, error.kind]);

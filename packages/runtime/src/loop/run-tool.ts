@@ -1,7 +1,7 @@
 import { orAborted, startTimer } from "@convoke/protocol/internal";
 import { type ApprovalDecidedEvent, type GatedCall, mayRun } from "../approvals/gate.ts";
 import type { Secrets } from "../approvals/secrets.ts";
-import type { Metadata } from "@convoke/protocol";
+import { type Metadata, ServerStopping } from "@convoke/protocol";
 import type { Subscriber } from "rxjs";
 import { loadRxjs } from "../tools/rxjs.ts";
 import type { Tape, TapedCall, ToolOutcome } from "../run/tape.ts";
@@ -27,8 +27,8 @@ export interface ToolRunOptions {
   readonly taped?:
     | { readonly tape: Tape; readonly input: Metadata; readonly secrets: Secrets }
     | undefined;
-  readonly context: Omit<ToolContext, "signal">;
-  /** Fires when the task is over. */
+  readonly context: Omit<ToolContext, "signal" | "stopped">;
+  /** Fires when the run is over, for whatever reason. */
   readonly signal: AbortSignal;
   /** The longest output that the model gets, in characters. */
   readonly outputLimit: number;
@@ -55,27 +55,35 @@ export function runTool(tool: Tool, options: ToolRunOptions): Promise<ToolOutcom
 
 /**
  * Runs a tool to its end, whatever it returns. A tool that fails, times out or is refused by the
- * gate yields an error for the model. If the task ends first, the reason of its signal is thrown
- * and further output of the tool is dropped.
+ * gate yields an error for the model. If the run ends first, the reason of its signal is thrown
+ * and further output of the tool is dropped. If it is given up, because the server stops, the code of
+ * the tool is left where it waits: `signal` does not fire, and a generator is not closed.
  */
 async function runToEnd(tool: Tool, options: ToolRunOptions): Promise<ToolOutcome> {
   const { signal, sink, outputLimit } = options;
   signal.throwIfAborted();
   const own = new AbortController();
-  const stop = (): void => own.abort(signal.reason);
+  const stopped = new AbortController();
+  const abort = (reason: unknown): void => {
+    if (!ServerStopping.isSilent(reason)) own.abort(reason);
+    stopped.abort(reason);
+  };
+  const stop = (): void => abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
-  const stopTimer = startTimer(tool.timeoutMs, () => own.abort(new ToolTimeout(tool)));
+  const stopTimer = startTimer(tool.timeoutMs, () => abort(new ToolTimeout(tool)));
   const values = new ToolValues(outputLimit, (event) => {
-    if (!own.signal.aborted) hand(event, sink);
+    if (!stopped.signal.aborted) hand(event, sink);
   });
+  const signals = { signal: own.signal, stopped: stopped.signal };
   try {
-    await consume(begin(tool, options, own.signal), values, { signal: own.signal, sink });
+    const consumed = consume(begin(tool, options, signals), values, { ...signals, sink });
+    await orAborted(consumed, stopped.signal);
     return values.outcome();
   } catch (error) {
+    signal.throwIfAborted();
     // Abort whatever a failed tool left running, such as a request. A tool that succeeded is not
     // aborted, because it may have left something running on purpose, without an abort handler.
-    own.abort(new Error("the call is over"));
-    signal.throwIfAborted();
+    abort(new Error("the call is over"));
     if (error instanceof SinkError) throw error.cause;
     const text = errorText(tool, error);
     const last = error instanceof ToolTimeout ? tool.late?.(options.context, text) : undefined;
@@ -88,14 +96,15 @@ async function runToEnd(tool: Tool, options: ToolRunOptions): Promise<ToolOutcom
 }
 
 /** The only place where a tool is started; the approval check comes immediately before. */
-function begin(tool: Tool, options: ToolRunOptions, signal: AbortSignal): unknown {
+function begin(tool: Tool, options: ToolRunOptions, signals: CallSignals): unknown {
   const { call, decisions, input, context } = options;
   if (!mayRun(call, decisions)) throw new Error("the call is not approved");
-  return tool.run(input, { ...context, signal });
+  return tool.run(input, { ...context, ...signals });
 }
 
-interface Consuming {
-  readonly signal: AbortSignal;
+type CallSignals = Pick<ToolContext, "signal" | "stopped">;
+
+interface Consuming extends CallSignals {
   readonly sink: ToolSink;
 }
 
@@ -111,12 +120,13 @@ async function consume(returned: unknown, values: ToolValues, consuming: Consumi
 async function pull(
   source: AsyncIterable<unknown>,
   values: ToolValues,
-  { signal, sink }: Consuming,
+  { signal, stopped, sink }: Consuming,
 ): Promise<void> {
   const iterator = stoppable(source, signal);
   for (;;) {
     const { done, value } = await iterator.next();
     if (done === true) return values.end(value);
+    if (stopped.aborted) return;
     try {
       values.add(value);
       await sink.room();

@@ -25,13 +25,13 @@ function aQuestion() {
 /** The round after the one that asked: with an answer with this text. */
 async function roundWith(call: OpenCall, text: string) {
   const never = new AbortController().signal;
-  const first = call.round({ signal: never, answers: new Map() } as unknown as ToolContext);
+  const first = call.round({ stopped: never, answers: new Map() } as unknown as ToolContext);
   const { value } = await first.next();
   if (value?.kind !== "questions") throw new Error("the server was to ask something");
   const answers = new Map(
     value.interrupts.map(({ requestId }) => [requestId, { text, parts: [] }]),
   );
-  return call.round({ signal: never, answers } as unknown as ToolContext);
+  return call.round({ stopped: never, answers } as unknown as ToolContext);
 }
 
 test("an invalid answer is asked for again, with the reason", async () => {

@@ -89,7 +89,7 @@ export class OpenCall {
   }
 
   /** Yields the call's progress until it ends or has an unanswered question. */
-  async *round({ signal, answers }: ToolContext): AsyncGenerator<ToolEvent, RoundEnd> {
+  async *round({ stopped: signal, answers }: ToolContext): AsyncGenerator<ToolEvent, RoundEnd> {
     const stop = (): void => this.cancel("the call was canceled");
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();

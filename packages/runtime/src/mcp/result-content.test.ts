@@ -9,6 +9,7 @@ const CONTEXT: ToolContext = {
   toolCallId: "call",
   key: "task:call",
   signal: new AbortController().signal,
+  stopped: new AbortController().signal,
   caller: { owner: "somebody" },
   trace: {
     traceId: "0af7651916cd43dd8448eb211c80319c",

@@ -42,6 +42,8 @@ export class LoopScope {
   /** Records or replays the run, if a test does. */
   readonly tape = currentTape();
   readonly #outbox: Outbox;
+  /** What has begun, by its id: called when it has ended. */
+  readonly #begun = new Map<string, () => Promise<void>>();
 
   constructor(turn: Turn, settings: LoopSettings, outbox: Outbox, signal: AbortSignal) {
     this.turn = turn;
@@ -78,9 +80,33 @@ export class LoopScope {
   }
 
   /** Records an internal event in the log of the task. */
-  note(facts: Pick<InternalEvent, "kind"> & Readonly<Record<string, unknown>>): void {
+  note(facts: NoteFacts): void {
+    this.say(this.#noteOf(facts));
+  }
+
+  #noteOf(facts: NoteFacts): InternalEvent {
     const timestamp = this.turn.now().toISOString();
-    this.say({ ...facts, taskId: this.turn.task.id, timestamp } as InternalEvent);
+    return { ...facts, taskId: this.turn.task.id, timestamp } as InternalEvent;
+  }
+
+  /**
+   * Call it before something begins that a stop of the server must not cut, and `ended` once its end
+   * is recorded. Resolves when it may begin: if a note announces it, that is committed.
+   */
+  async begin(id: string, name: string, start?: NoteFacts): Promise<void> {
+    const event = start && this.#noteOf(start);
+    const announce = (): Promise<void> => {
+      this.say(event!);
+      return this.#outbox.taken();
+    };
+    const begun = this.turn.begin({ name, ...(event && { start: { event, announce } }) });
+    this.#begun.set(id, await orAborted(begun, this.signal));
+  }
+
+  /** What has begun has ended, or need not end here any more. */
+  ended(id: string): void {
+    void this.#begun.get(id)?.();
+    this.#begun.delete(id);
   }
 
   /** Resolves when everything emitted so far is committed. */
@@ -93,6 +119,8 @@ export class LoopScope {
     return this.#outbox.room();
   }
 }
+
+type NoteFacts = Pick<InternalEvent, "kind"> & Readonly<Record<string, unknown>>;
 
 function ownTrace(taskId: string): TraceContext {
   const digest = createHash("sha256").update(taskId).digest("hex");

@@ -375,6 +375,10 @@ class AgentSubAgents {
     for (const link of this.links) await link.erase(scope);
   }
 
+  async drain(withinMs: number): Promise<void> {
+    await Promise.all(this.links.map((link) => link.drain(withinMs)));
+  }
+
   async close(): Promise<void> {
     await this.cancels.close();
     await Promise.all(this.links.map((link) => link.close()));

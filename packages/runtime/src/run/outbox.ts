@@ -65,11 +65,15 @@ export class Outbox implements AsyncIterableIterator<Batch> {
 
   /** Resolves when everything put in so far is committed. */
   async durable(): Promise<void> {
-    const count = this.#put;
-    if (this.#taken < count) {
-      await new Promise<void>((resolve) => this.#untaken.push({ count, resolve }));
-    }
+    await this.taken();
     await this.#options.turn.durable();
+  }
+
+  /** Resolves when the reader has taken everything put in so far. */
+  async taken(): Promise<void> {
+    const count = this.#put;
+    if (this.#taken >= count) return;
+    await new Promise<void>((resolve) => this.#untaken.push({ count, resolve }));
   }
 
   next(): Promise<IteratorResult<Batch, undefined>> {

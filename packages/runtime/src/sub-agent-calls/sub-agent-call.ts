@@ -108,7 +108,7 @@ export class SubAgentCall {
     } catch (error) {
       this.#span?.end(error instanceof Error ? error.name : "error");
       scope.signal.throwIfAborted();
-      context.signal.throwIfAborted();
+      context.stopped.throwIfAborted();
       return yield* this.#failed(failureText(link.name, error));
     } finally {
       this.#span?.end("canceled");
@@ -129,7 +129,7 @@ export class SubAgentCall {
     return startSpan(`invoke_agent ${name}`, {
       kind: "client",
       parent: parseTraceHeaders(traceparent, tracestate),
-      signal: context.signal,
+      signal: context.stopped,
       attributes: () => ({
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": name,
@@ -150,7 +150,7 @@ export class SubAgentCall {
   }
 
   async *#go(isCut: boolean): Round<RoundEnd> {
-    const { call, context, run } = this.#facts;
+    const { call, context, run, scope } = this.#facts;
     const { child, question, sent } = call;
     if (child === undefined && sent === undefined) {
       const { refusal, metadata } = run.handBudget();
@@ -158,6 +158,7 @@ export class SubAgentCall {
       yield this.#statuses.invoking();
       return yield* this.#begin(metadata);
     }
+    if (child !== undefined) scope.ended(context.toolCallId);
     const remote = await this.#reach(RETRY_FOR_MS);
     if (child === undefined) {
       // Resending is only safe if the agent deduplicates messages by id; otherwise it might do the
@@ -190,7 +191,7 @@ export class SubAgentCall {
   /** Connects to the sub-agent. Its task may not exist yet. */
   async #reach(retryForMs: number): Promise<RemoteTask> {
     const { call, context, link, scope } = this.#facts;
-    const { signal, caller } = context;
+    const { stopped: signal, caller } = context;
     const trace = this.#span?.trace ?? scope.trace;
     const agent = await link.reach({ owner: caller.owner, signal, retryForMs });
     const { RemoteTask } = await import("@convoke/client/connection");
@@ -244,7 +245,7 @@ export class SubAgentCall {
     let length = 0;
     for await (const event of run) {
       if (event.kind === "message") {
-        context.signal.throwIfAborted();
+        context.stopped.throwIfAborted();
         return { kind: "message", message: event };
       }
       const task = run.task!;
@@ -253,7 +254,7 @@ export class SubAgentCall {
         this.#noteChild(task);
         yield this.#statuses.begun(task);
       }
-      context.signal.throwIfAborted();
+      context.stopped.throwIfAborted();
       const { taskId } = call.child!;
       if (task.id !== taskId)
         throw new Error(`it answered for task ${task.id} instead of ${taskId}`);
@@ -277,6 +278,8 @@ export class SubAgentCall {
     const { toolCallId, caller } = context;
     const ids = { toolCallId, agent: link.name, owner: caller.owner, childTaskId, childContextId };
     scope.note({ kind: "internal:sub-agent", ...ids });
+    // A later attempt finds the task, so that a stop need not wait for it.
+    scope.ended(toolCallId);
     run.begun(call, link);
   }
 

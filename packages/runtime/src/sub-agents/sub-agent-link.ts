@@ -141,6 +141,12 @@ export class SubAgentLink {
     };
   }
 
+  /** Drains the agent of this process. One that does not run has nothing to end. */
+  async drain(withinMs: number): Promise<void> {
+    const running = await this.#beside?.catch(() => undefined);
+    await running?.drain(withinMs);
+  }
+
   /** Closes all connections. The link can be used again afterwards. */
   async close(): Promise<void> {
     const remotes = [...this.#remotes.values()];

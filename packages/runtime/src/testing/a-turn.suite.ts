@@ -65,6 +65,10 @@ export function aTurn(options: ATurnOptions = {}): ATurn {
       return value;
     },
     durable: async () => undefined,
+    begin: async ({ start }) => {
+      await start?.announce();
+      return async () => undefined;
+    },
     now: () => new Date("2026-01-31T12:00:00Z"),
     id: () => `id-${(ids += 1)}`,
   };

@@ -111,8 +111,16 @@ export interface ToolContext {
    * services that accept an idempotency key.
    */
   readonly key: string;
-  /** Fires when the task is canceled or the call times out. */
+  /**
+   * Fires when the task is canceled or the call times out. Not when the server stops: then the code
+   * of the tool is left where it waits, because another attempt continues the task.
+   */
   readonly signal: AbortSignal;
+  /**
+   * Fires when `signal` does, and when the server has stopped before the call ended. Only for what
+   * must not outlive the call here, such as a child process: nothing that it leads to counts.
+   */
+  readonly stopped: AbortSignal;
   readonly caller: Caller;
   /**
    * How many more times the work may be handed on to another agent, and from there to others.

@@ -5,7 +5,7 @@ import {
   type Turn,
   textOfParts,
 } from "@convoke/protocol";
-import { backoffMs, sleep, startTimer } from "@convoke/protocol/internal";
+import { backoffMs, orAborted, sleep, startTimer } from "@convoke/protocol/internal";
 import { requestedSettings } from "@convoke/coder/internal";
 import { TIME_LIMIT } from "../program/child-program.ts";
 import type { ProcessSettings } from "../program/process-options.ts";
@@ -144,6 +144,7 @@ export class ProgramTurn {
 
   async *#prompt(used: UsedSession, prompt: ProgramPrompt): Events {
     const { session } = used;
+    let ended = await this.#begin();
     const stopWatching = this.#watch(used);
     const clock = new PromptClock(this.#scope.settings.limits.promptMs, () => {
       void session.child.stop(TIME_LIMIT);
@@ -159,29 +160,45 @@ export class ProgramTurn {
         }
         clock.pause();
         used.rest();
-        yield* this.#ask(event, session);
+        // The program does nothing until it has its answer.
+        void ended();
+        ended = yield* this.#ask(event, session);
         if (session.child.isEnding && this.#instead === undefined) return GONE;
         used.wake();
         clock.resume();
       }
       throw new Error("the program ended its prompt without an end");
     } finally {
+      void ended();
       clock.pause();
       stopWatching();
     }
   }
 
-  /** Passes a question of the program on to the caller, and the answer back. */
-  async *#ask(event: Asked, session: ProgramSession): AsyncGenerator<readonly AgentEvent[]> {
+  /** A prompt, and its rest after an answer, is something that a stop of the server must not cut. */
+  #begin(): ReturnType<Turn["begin"]> {
+    const { begin, signal } = this.#turn;
+    return orAborted(begin({ name: "a prompt of the program" }), signal);
+  }
+
+  /** Passes a question of the program on to the caller, and the answer back: with it, the program begins again. */
+  async *#ask(
+    event: Asked,
+    session: ProgramSession,
+  ): AsyncGenerator<readonly AgentEvent[], Awaited<ReturnType<Turn["begin"]>>> {
     const isAlive = (): boolean => !session.child.isEnding;
     if (event.kind === "question") {
-      event.question.answer(yield* this.#questions.question(event.question, isAlive));
-      return;
+      const answer = yield* this.#questions.question(event.question, isAlive);
+      const ended = await this.#begin();
+      event.question.answer(answer);
+      return ended;
     }
     const { option, instead } = yield* this.#questions.permission(event.permission, isAlive);
+    const ended = await this.#begin();
     event.permission.answer(option);
     this.#instead = instead;
     if (instead !== undefined) session.cancel();
+    return ended;
   }
 
   /** When the task is canceled, the program is asked to end the prompt, and is stopped if it does not. */
