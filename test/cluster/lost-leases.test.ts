@@ -69,7 +69,7 @@ describe("a task without progress", () => {
       const claim = sharing.claim.bind(sharing);
       sharing.claim = async (query) => {
         const claimed = await claim(query);
-        if (claimed.length > 0) stopping.engine.close();
+        if (claimed.length > 0) void stopping.engine.drain(0);
         stopping.backend.isClaiming = claimed.length === 0;
         return claimed;
       };
@@ -77,7 +77,7 @@ describe("a task without progress", () => {
       const first = await TestReplica.start(shared, agent, { now: () => Date.now() - 60_000 });
       first.backend.isClaiming = false;
       const { id: taskId } = await first.send("go", {}, false);
-      await expect.poll(() => stopping.engine.closing.aborted, EVENTUALLY).toBe(true);
+      await expect.poll(() => stopping.engine.isDraining, EVENTUALLY).toBe(true);
 
       const other = await TestReplica.start(shared, agent);
 

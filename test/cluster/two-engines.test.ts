@@ -189,16 +189,21 @@ describe.each([
 
   verifies(
     "G4",
-    "stop the run of a process that was paused for longer than its lease",
+    "stop the run of a process that was paused for longer than its lease, and its function does not find out",
     async () => {
       const go = Promise.withResolvers<void>();
+      let left = 0;
       const { a, b } = await twoReplicas(
         {
           run: async function* ({ step }) {
-            await step("begin", () => "begun");
-            yield "first ";
-            await go.promise;
-            yield "second";
+            try {
+              await step("begin", () => "begun");
+              yield "first ";
+              await go.promise;
+              yield await step("end", () => "second");
+            } finally {
+              left += 1;
+            }
           },
         },
         aShared(),
@@ -218,6 +223,7 @@ describe.each([
       await expect.poll(() => b.state(taskId), { timeout: 20_000 }).toBe("completed");
       expect(textOf(await b.get(taskId))).toBe("first second");
       expect(textOf(await a.get(taskId))).toBe("first second");
+      expect(left).toBe(1);
     },
   );
 
