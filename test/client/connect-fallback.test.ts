@@ -296,10 +296,10 @@ describe("discovery", () => {
       pages: { "/.well-known/agent.json": pagesV1()[CARD]! },
     });
 
-    expect((await connect(`${agent.url}/agents/one/`)).name).toBe("Greeter");
+    expect((await connect(`${agent.url}/teams/one/`)).name).toBe("Greeter");
     expect(agent.seen.map(({ path }) => path)).toEqual([
-      "/agents/one/.well-known/agent-card.json",
-      "/agents/one/.well-known/agent.json",
+      "/teams/one/.well-known/agent-card.json",
+      "/teams/one/.well-known/agent.json",
       "/.well-known/agent-card.json",
       "/.well-known/agent.json",
     ]);

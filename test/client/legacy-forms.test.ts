@@ -55,7 +55,7 @@ describe("an agent that uses legacy forms", () => {
     expect((await remote.send("a")).task?.id).toBe("t1");
     expect((await remote.send("b")).task?.id).toBe("t1");
 
-    expect(notices.map(({ form }) => form)).toEqual(["no-kind"]);
+    expect(notices).toMatchObject([{ kind: "legacy-form", form: "no-kind" }]);
   });
 
   verifies(["v1-C15"], "may do so in its card", async () => {

@@ -7,6 +7,7 @@ import { type CommandAuth, readAuth } from "./auth.ts";
 import { listField } from "../terminal/json-fields.ts";
 import { didYouMean } from "../terminal/command-line.ts";
 import { readUrl } from "./agent-options.ts";
+import { oneLine } from "@convoke/protocol/internal";
 
 /** The connect options of the command line. May prompt for a password. */
 export async function connectOptions(
@@ -32,6 +33,9 @@ export async function connectOptions(
     ...readCertificate(context),
     auth: await readAuth(context),
     signal: io.signal,
+    onNotice: ({ kind, message }) => {
+      if (kind === "another-path") io.stderr(`${oneLine(message)}\n`);
+    },
   };
 }
 

@@ -47,6 +47,36 @@ test("an agent below a path has its card below that path", async () => {
   expect((await connect(`${agent.url}/agents/greeter/`)).name).toBe("Greeter");
 });
 
+test("a name that a host of several agents does not have is an error, and leads to no other agent", async () => {
+  const card = pagesV1()["/.well-known/agent-card.json"]!;
+  const list = { body: JSON.stringify({ agents: [{ id: "editor" }, { id: "poet" }] }) };
+  const agent = await startFakeAgent({
+    pages: { "/.well-known/agent-card.json": card, "/.well-known/agents.json": () => list },
+  });
+
+  await expect(connect(`${agent.url}/agents/poat`, { token: "t" })).rejects.toMatchObject({
+    kind: "no-card",
+    message: expect.stringMatching(
+      /\/agents\/poat\/\.well-known\/agent-card\.json answered 404.*\. The host has no agent poat; it has editor, poet$/,
+    ),
+  });
+  expect(agent.seen.map(({ path }) => path)).not.toContain("/.well-known/agent-card.json");
+});
+
+test("the agent at the root answers for another path, and the caller is told so", async () => {
+  const agent = await startFakeAgent({
+    pages: { "/.well-known/agent-card.json": pagesV1()["/.well-known/agent-card.json"]! },
+  });
+  const notices: unknown[] = [];
+
+  await connect(`${agent.url}/nope`, { onNotice: (notice) => notices.push(notice) });
+  await connect(agent.url, { onNotice: (notice) => notices.push(notice) });
+
+  const cardUrl = `${agent.url}/.well-known/agent-card.json`;
+  const message = `there is no agent card at ${agent.url}/nope; using the agent whose card is at ${cardUrl}`;
+  expect(notices).toEqual([{ kind: "another-path", cardUrl, message }]);
+});
+
 test("if there is no card the error names every URL and its response", async () => {
   const agent = await startFakeAgent({
     pages: { "/.well-known/agent.json": () => ({ body: "<html>" }) },

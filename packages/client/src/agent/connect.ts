@@ -5,7 +5,7 @@ import { type ConnectionOptions, openConnection } from "../connection/open-conne
 import { RemoteAgent } from "./remote-agent.ts";
 
 /** `signal` aborts connecting; each later call takes a signal of its own. */
-export interface ConnectOptions extends DiscoverOptions, ConnectionOptions {
+export interface ConnectOptions extends Omit<DiscoverOptions, "onNotice">, ConnectionOptions {
   /** Fetch the card for authenticated callers and use it for this connection. Default false. */
   readonly extended?: boolean | undefined;
   /** Where a card that is passed as an object came from: its relative URLs are resolved against it. */

@@ -14,7 +14,7 @@ import {
 import type { DiscoveredCard } from "./card.ts";
 import { type CardSignature, type SignatureOptions, checkCard } from "./check-card.ts";
 import { DocumentCache, type FetchDocument } from "./document-cache.ts";
-import { type ReadUrl, findCard } from "./find-card.ts";
+import { type CardNotice, type ReadUrl, findCard } from "./find-card.ts";
 
 export interface DiscoverOptions extends SignatureOptions {
   /** A bearer token, sent only to the origin of the given URL. Short for `auth: { bearer }`. */
@@ -45,6 +45,8 @@ export interface DiscoverOptions extends SignatureOptions {
   /** Time limit for fetching the card, in milliseconds; default 30 s. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called if the card is not at the path of the URL, but at its origin. */
+  readonly onNotice?: ((notice: CardNotice) => void) | undefined;
 }
 
 /**
@@ -94,7 +96,7 @@ export class AgentDiscovery {
   async findCard(): Promise<DiscoveredCard> {
     const { auth, token } = this.#options;
     const read = this.#reader(this.credentials, credentialsKey(auth, token));
-    const found = await findCard(this.#given, read);
+    const found = await findCard(this.#given, read, this.#options.onNotice);
     return { ...found, signature: await this.checkCard(found) };
   }
 

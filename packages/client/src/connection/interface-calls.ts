@@ -17,6 +17,7 @@ import {
 import { AgentHttp } from "../auth/agent-http.ts";
 import type { Credentials } from "../auth/credentials.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
+import type { CardNotice } from "../cards/find-card.ts";
 import { openGrpcChannel } from "../transports/http2-channel.ts";
 import { JsonRpcTransport } from "../transports/jsonrpc.ts";
 import { RestTransport } from "../transports/rest.ts";
@@ -200,7 +201,9 @@ function isBareSuccess(value: unknown): boolean {
 }
 
 /** An oddity of an agent that the client tolerates. */
-export interface AgentNotice {
+export type AgentNotice = LegacyNotice | CardNotice;
+
+interface LegacyNotice {
   /** The agent uses a form of an earlier A2A, which clients may stop supporting. */
   readonly kind: "legacy-form";
   /** A message for people. */

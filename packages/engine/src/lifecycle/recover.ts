@@ -197,8 +197,8 @@ export async function takeOverClaimed(
     }
     // A task that waits for its attempt is queued.
     if (live.run !== undefined || live.isQueued || !writer.isRunning) return;
-      // It waits, which needs no process; or this one is stopping.
-      const isServed = live.agent !== undefined && !engine.isDraining;
+    // It waits, which needs no process; or this one is stopping.
+    const isServed = live.agent !== undefined && !engine.isDraining;
     const running = isServed ? false : "elsewhere";
     await writer.append([], { epoch: writer.epoch, insist: true, running });
   } finally {

@@ -414,7 +414,8 @@ export class Engine {
     // What ends in this turn of the event loop is not written yet.
     for (let pauseMs = 0; ; pauseMs = HALT_CHECK_MS) {
       await sleep(pauseMs);
-      for (const live of tasks.values()) if (!isAtWork(live) && !isStarting(live)) this.#leave(live);
+      for (const live of tasks.values())
+        if (!isAtWork(live) && !isStarting(live)) this.#leave(live);
       if (!some(isAtWork) || performance.now() >= until) break;
     }
     while (some(isStarting) && !isTooLate()) await sleep(HALT_CHECK_MS);
