@@ -10,13 +10,13 @@ test("an agent with a model is ten lines, and can be tried without a key", async
   expect(task?.status.state).toBe("completed");
 });
 
-test("the README shows exactly this agent", async () => {
-  const [readme, code] = await Promise.all(
-    ["../../README.md", "./agent.ts"].map((path) =>
+test("the guide shows exactly this agent", async () => {
+  const [page, code] = await Promise.all(
+    ["../../docs/guide/agents-with-models.md", "./agent.ts"].map((path) =>
       readFile(new URL(path, import.meta.url), "utf8"),
     ),
   );
 
-  expect(readme).toContain(code!);
+  expect(page).toContain(code!);
   expect(code!.split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(10);
 });

@@ -17,7 +17,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "packages/check/src/probes/webhooks.ts": "it listens for what a checked server pushes",
   "packages/check/src/probe-server/listener.ts": "it listens for a client that is checked",
   "apps/convoke/src/doctor/port.ts": "it listens for a moment and never connects",
-  "apps/convoke/src/host/workers.ts": "it finds a free port and never connects",
   "packages/runtime/src/testing/": "it listens, as the providers of models do",
   "packages/engine/src/tracing/opentelemetry.ts":
     "it loads the API of OpenTelemetry with the first span, and nothing else",

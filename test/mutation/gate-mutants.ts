@@ -42,7 +42,7 @@ export const GATE_MUTANTS: readonly (readonly Mutant[])[] = [
       [condition("#isGuarded"), "true"],
       [condition('"deny"'), 'confirmed?.kind === "ask"'],
     ),
-    ...inFunction("runtime", "CallRun.#execute", [value("isGuarded"), "false"]),
+    ...inFunction("runtime", "CallRun.#runRound", [value("isGuarded"), "false"]),
     ...inFunction("runtime", "CallRun.decide", [value("outcome"), '"approved"']),
     ...inFunction("runtime", "CallRun.giveUp", [value("outcome"), '"approved"']),
     ...inFunction("runtime", "CallRun.#heedDecision", [condition("decision"), "true"]),
