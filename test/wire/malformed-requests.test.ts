@@ -40,6 +40,7 @@ describe("an envelope", () => {
       ["with true for an id", { ...whole, id: true }, null, "id"],
       ["with an object for an id", { ...whole, id: {} }, null, "id"],
       ["with a list for an id", { ...whole, id: [1] }, null, "id"],
+      ["with an object for an id and no message", { ...whole, id: {}, params: {} }, null, "id"],
       ["without a method", withoutMethod, 7, "method"],
       ["with null for a method", { ...whole, method: null }, 7, "method"],
       ["with a list for a method", { ...whole, method: [whole.method] }, 7, "method"],

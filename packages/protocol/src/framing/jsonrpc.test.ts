@@ -52,21 +52,34 @@ describe("an invalid envelope", () => {
   }
 
   for (const [what, id] of [
-    ["no id", undefined],
-    ["an object for an id", {}],
+    ["an object for an id", { bad: "type" }],
+    ["a list for an id", [1]],
     ["a boolean for an id", true],
     ["an infinite id", Infinity],
   ] as const) {
     verifies(["R2"], `${what} is an invalid request, and null is echoed`, () => {
-      const opened = parseRequest({ ...envelope, id });
-
-      expect(opened).toMatchObject({ method: "message/send", params: { a: 1 } });
-      expect(() => checkId(opened)).toThrow(
-        expect.objectContaining({ reason: "InvalidRequest", field: "id" }),
-      );
-      expect(idOf({ ...envelope, id })).toBeNull();
+      for (const body of [
+        { ...envelope, id },
+        { ...envelope, id, method: "no/such", params: {} },
+      ]) {
+        expect(() => parseRequest(body)).toThrow(
+          expect.objectContaining({ reason: "InvalidRequest", field: "id" }),
+        );
+        expect(idOf(body)).toBeNull();
+      }
     });
   }
+
+  verifies(["R2"], "no id is an invalid request, after everything else was checked", () => {
+    const { id: _, ...notification } = envelope;
+    const opened = parseRequest(notification);
+
+    expect(opened).toMatchObject({ method: "message/send", params: { a: 1 } });
+    expect(() => checkId(opened)).toThrow(
+      expect.objectContaining({ reason: "InvalidRequest", field: "id" }),
+    );
+    expect(idOf(notification)).toBeNull();
+  });
 
   test("no body of any kind throws another error", () => {
     fc.assert(

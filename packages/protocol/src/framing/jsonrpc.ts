@@ -4,7 +4,7 @@ import { A2AError } from "../model/errors.ts";
 export type JsonRpcId = string | number | null;
 
 export interface JsonRpcRequest {
-  /** Absent if the request has no valid id. It is checked last, so that an error in the request itself comes first. */
+  /** Absent if the request has none: that is checked last, so that an error in the request itself comes first. */
   readonly id: JsonRpcId | undefined;
   readonly method: string;
   readonly params: unknown;
@@ -17,19 +17,20 @@ export interface JsonRpcError {
   readonly data?: unknown;
 }
 
-/** Checks the envelope of a parsed body, except its id. Throws an `InvalidRequest` error that names the problem. */
+/** Checks the envelope of a parsed body, except that it has an id. Throws an `InvalidRequest` error that names the problem. */
 export function parseRequest(body: unknown): JsonRpcRequest {
   if (Array.isArray(body)) throw invalid("batches are not supported, send one request");
   if (typeof body !== "object" || body === null) throw invalid("the body must be a JSON object");
   const { jsonrpc, id, method, params } = body as Readonly<Record<string, unknown>>;
   if (jsonrpc !== "2.0") throw invalid('jsonrpc must be "2.0"', "jsonrpc");
   if (typeof method !== "string") throw invalid("method must be a string", "method");
-  return { id: isId(id) ? id : undefined, method, params };
+  if (id !== undefined && !isId(id)) throw invalidId();
+  return { id, method, params };
 }
 
-/** Rejects a request without a valid id: notifications are not supported. */
+/** Rejects a request without an id: notifications are not supported. */
 export function checkId({ id }: JsonRpcRequest): void {
-  if (id === undefined) throw invalid("id must be a string or a number", "id");
+  if (id === undefined) throw invalidId();
 }
 
 /** The id to echo in an error about a body that `parseRequest` rejected. */
@@ -40,6 +41,10 @@ export function idOf(body: unknown): JsonRpcId {
 
 function isId(value: unknown): value is JsonRpcId {
   return typeof value === "string" || Number.isFinite(value) || value === null;
+}
+
+function invalidId(): A2AError {
+  return invalid("id must be a string or a number", "id");
 }
 
 function invalid(detail: string, field?: string): A2AError {
