@@ -43,7 +43,9 @@ describe.each(speakersTo(open))("over $binding $version", (speaker) => {
     async () => {
       const { reason } = await refusalOf(speaker.call("getExtendedCard", {}));
 
-      expect(reason).toBe("ExtendedAgentCardNotConfigured");
+      expect(reason).toBe(
+        speaker.version === "1.0" ? "UnsupportedOperation" : "ExtendedAgentCardNotConfigured",
+      );
       expect(open.log.join("")).toContain("the extended card is not served");
     },
   );

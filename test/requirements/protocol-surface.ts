@@ -167,10 +167,10 @@ export const PROTOCOL_SURFACE: RequirementGroup = {
       id: "R19",
       text:
         "Authenticated callers get the extended card under each of its three method names " +
-        "if the agent declares one. An agent without one responds with -32007, and so " +
-        "does a server that accepts every caller: its card does not declare an extended " +
-        "card.",
-      source: "user document 003; A2A 0.3 §7.10; A2A 1.0 §3.1.11",
+        "if the agent declares one. An agent whose card does not declare one responds with " +
+        "-32007 in 0.3 and -32004 in 1.0, and so does a server that accepts every caller: " +
+        "its card never declares one.",
+      source: "user document 003; A2A 0.3 §7.10; A2A 1.0 §3.1.11, §3.3.4",
       milestone: "cards",
       status: "proven",
     },

@@ -122,7 +122,7 @@ export const SEED_FORMS: RequirementGroup = {
       id: "seed-C16",
       text:
         "All three spellings of the method for the extended card are equivalent, and if " +
-        "there is no extended card the error is -32007.",
+        "there is no extended card the error is -32007 in 0.3.",
       source: "user document 003; A2A 0.3 §7.10",
       milestone: "cards",
       status: "proven",

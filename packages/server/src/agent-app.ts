@@ -101,14 +101,13 @@ export function createApp(agent: ServedAgent, origin: Origin, find: App["find"])
   });
 }
 
-/** Without authentication no caller gets the extended card (1.0 §13.3). */
+/** Without authentication no caller gets the extended card (1.0 §13.3), and the card does not declare it. */
 function createExtendedCard(
   { id }: ServedAgent,
   { options: { extendedCard }, authentication }: Origin,
   build: (request: HttpRequest, caller: Caller, more: Partial<AgentInfo>) => AgentCardFacts,
 ): App["extendedCard"] {
-  if (extendedCard === undefined) return undefined;
-  if (authentication.security === undefined) return () => Promise.resolve(undefined);
+  if (extendedCard === undefined || authentication.security === undefined) return undefined;
   return async (request, caller) => {
     const more = await extendedCard(caller, id);
     return more && build(request, caller, more);
