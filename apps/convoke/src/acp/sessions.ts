@@ -8,7 +8,7 @@ import {
   isTerminal,
   textOfParts,
 } from "@convoke/protocol";
-import { oneLine } from "@convoke/protocol/internal";
+import { type PageRequest, oneLine, readPages } from "@convoke/protocol/internal";
 import { textField } from "../terminal/json-fields.ts";
 import type { CoderCommands } from "./coder-commands.ts";
 
@@ -105,16 +105,16 @@ function factsOf({ history = [] }: Task, cwd: string | null | undefined) {
 /** The newest tasks of the caller, newest first. */
 async function listTasks(agent: RemoteAgent, contextId?: string): Promise<readonly Task[]> {
   const tasks: Task[] = [];
-  let pageToken = "";
-  do {
-    const page = await agent.list({
+  const read = (page: PageRequest) =>
+    agent.list({
       pageSize: 100,
       historyLength: 0,
       ...(contextId !== undefined && { contextId }),
-      ...(pageToken !== "" && { pageToken }),
+      ...page,
     });
+  for await (const page of readPages(read)) {
     tasks.push(...page.tasks);
-    pageToken = page.tasks.length === 0 ? "" : page.nextPageToken;
-  } while (pageToken !== "" && tasks.length < MAX_TASKS);
+    if (page.tasks.length === 0 || tasks.length >= MAX_TASKS) break;
+  }
   return tasks;
 }

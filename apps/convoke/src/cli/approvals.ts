@@ -5,7 +5,7 @@ import {
   EXIT,
   UsageError,
 } from "../terminal/command.ts";
-import { askServer, unreadable } from "../connect/ask-server.ts";
+import { askServer, readReports } from "../connect/ask-server.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
 import { type Colours, coloursFor, formatAge, ownerText, table } from "../terminal/output.ts";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
@@ -213,17 +213,13 @@ export interface ApprovalWords {
 
 /** All pending approvals of the caller, or of all owners. */
 export async function listApprovals(context: CommandContext): Promise<readonly ApprovalReport[]> {
-  const all: ApprovalReport[] = [];
-  for (let pageToken = ""; ;) {
-    const query = { ...readOwner(context), ...(pageToken !== "" && { pageToken }) };
-    const page = await askServer(context, { path: "/convoke/approvals", query, about: ABOUT });
-    if (!Array.isArray(page["approvals"])) throw unreadable("has no list of approvals");
-    all.push(...(page["approvals"] as readonly ApprovalReport[]));
-    const next = textField(page, "nextPageToken");
-    // A repeated token would loop forever.
-    if (next === "" || next === pageToken) return all;
-    pageToken = next;
-  }
+  const query = readOwner(context);
+  return readReports(context, {
+    path: "/convoke/approvals",
+    query,
+    about: ABOUT,
+    name: "approvals",
+  });
 }
 
 /** Decides on an approval. Returns the updated report of the server. */

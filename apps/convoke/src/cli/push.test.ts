@@ -202,6 +202,18 @@ describe("on other servers", () => {
     expect(await pushesOf(other.url, "dead")).toEqual([{ id: "a" }, { id: "b" }]);
   });
 
+  test("a repeated page token ends the list", async () => {
+    const page = () => json({ pushes: [{ id: "a" }], nextPageToken: "same" });
+    const other = await startFakeAgent({
+      pages: {
+        "/convoke/pushes?state=dead": page,
+        "/convoke/pushes?state=dead&pageToken=same": page,
+      },
+    });
+
+    expect(await pushesOf(other.url, "dead")).toHaveLength(2);
+  });
+
   test("an unreachable one is exit code 3, with the reason", async () => {
     const other = await startFakeAgent({});
     await other.close();

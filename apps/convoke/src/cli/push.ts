@@ -5,7 +5,7 @@ import {
   EXIT,
   UsageError,
 } from "../terminal/command.ts";
-import { askServer, unreadable } from "../connect/ask-server.ts";
+import { askServer, readReports, unreadable } from "../connect/ask-server.ts";
 import { type Colours, coloursFor, formatAge, note, ownerText, table } from "../terminal/output.ts";
 import { textField } from "../terminal/json-fields.ts";
 import { oneLine, printableJson } from "@convoke/protocol/internal";
@@ -287,16 +287,8 @@ export async function listPushes(
   context: CommandContext,
   state: string,
 ): Promise<readonly PushReport[]> {
-  const path = "/convoke/pushes";
-  const all: PushReport[] = [];
-  for (let page = {}; ;) {
-    const query = { state, ...readOwner(context), ...page };
-    const { pushes, nextPageToken } = await askServer(context, { path, query, about: ABOUT });
-    if (!Array.isArray(pushes)) throw unreadable("has no list of pushes");
-    all.push(...(pushes as readonly PushReport[]));
-    if (typeof nextPageToken !== "string" || nextPageToken === "") return all;
-    page = { pageToken: nextPageToken };
-  }
+  const query = { state, ...readOwner(context) };
+  return readReports(context, { path: "/convoke/pushes", query, about: ABOUT, name: "pushes" });
 }
 
 /** Retries failed deliveries. Returns the number of configs. */

@@ -11,7 +11,7 @@ import {
   readUrl,
   rejectMoreArguments,
 } from "../connect/agent-options.ts";
-import { askServer, unreadable } from "../connect/ask-server.ts";
+import { readReports } from "../connect/ask-server.ts";
 import { objectField, textField } from "../terminal/json-fields.ts";
 import { type Colours, coloursFor, formatAge, ownerText, table } from "../terminal/output.ts";
 import { type Command, type CommandContext, EXIT, UsageError } from "../terminal/command.ts";
@@ -144,28 +144,23 @@ async function tasksOfAll(context: CommandContext, request: AllTasksRequest): Pr
 
 type TaskReport = Readonly<Record<string, unknown>>;
 
-/** Reads pages until there are enough tasks; a page of a filtered list may be empty. */
-async function readTasksOfAll(
+function readTasksOfAll(
   context: CommandContext,
   { contextId, state, limit }: AllTasksRequest,
 ): Promise<readonly TaskReport[]> {
-  const found: TaskReport[] = [];
-  for (let pageToken = ""; ;) {
-    const query = {
-      ...readOwner(context),
-      pageSize: String(limit - found.length),
-      ...(contextId !== undefined && { contextId }),
-      ...(state !== undefined && { status: state }),
-      ...(pageToken !== "" && { pageToken }),
-    };
-    const page = await askServer(context, { path: "/convoke/tasks", query, about: "tasks" });
-    if (!Array.isArray(page["tasks"])) throw unreadable("has no list of tasks");
-    found.push(...(page["tasks"] as readonly TaskReport[]));
-    const next = textField(page, "nextPageToken");
-    // A repeated token would loop forever.
-    if (next === "" || next === pageToken || found.length >= limit) return found;
-    pageToken = next;
-  }
+  const query = {
+    ...readOwner(context),
+    pageSize: String(limit),
+    ...(contextId !== undefined && { contextId }),
+    ...(state !== undefined && { status: state }),
+  };
+  return readReports(context, {
+    path: "/convoke/tasks",
+    query,
+    about: "tasks",
+    name: "tasks",
+    limit,
+  });
 }
 
 function readLimit(value: string | undefined): number {

@@ -1,6 +1,7 @@
 import { ClientError, ERRORS, RemoteError, SseDecoder } from "@convoke/protocol";
 import { type Egress, createEgress } from "@convoke/egress";
 import { type HttpAnswer, readText, unreachable } from "@convoke/egress/http";
+import { type PageRequest, readPages } from "@convoke/protocol/internal";
 import { readUrl } from "./agent-options.ts";
 import type { CommandContext } from "../terminal/command.ts";
 import { readAuth, toRequestParts } from "./auth.ts";
@@ -17,6 +18,13 @@ interface ServerQuestion {
   readonly about: string;
 }
 
+interface ListQuestion extends ServerQuestion {
+  /** The field of the entries. */
+  readonly name: "tasks" | "pushes" | "approvals";
+  /** A page of a filtered list may have fewer entries than asked for, or none. */
+  readonly limit?: number;
+}
+
 /** One request to the admin API of a Convoke server. */
 export async function askServer(
   context: CommandContext,
@@ -28,6 +36,24 @@ export async function askServer(
   } finally {
     server.close();
   }
+}
+
+/** The entries of a list of a Convoke server, from as many pages as it needs for so many, not validated. */
+export async function readReports(
+  context: CommandContext,
+  { name, limit = Infinity, ...question }: ListQuestion,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const reports: Readonly<Record<string, unknown>>[] = [];
+  const read = (page: PageRequest) =>
+    askServer(context, { ...question, query: { ...question.query, ...page } });
+  const tooMany = (pages: number) => unreadable(`is a list of more than ${pages} pages`);
+  for await (const page of readPages(read, { tooMany })) {
+    const entries = page[name];
+    if (!Array.isArray(entries)) throw unreadable(`has no list of ${name}`);
+    reports.push(...(entries as typeof reports));
+    if (reports.length >= limit) break;
+  }
+  return reports;
 }
 
 /** The admin API of the server at the given address. May prompt for a password. */

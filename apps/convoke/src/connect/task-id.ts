@@ -1,6 +1,6 @@
 import type { RemoteAgent } from "@convoke/client";
 import { ERRORS, RemoteError } from "@convoke/protocol";
-import { oneLine } from "@convoke/protocol/internal";
+import { type PageRequest, oneLine, readPages } from "@convoke/protocol/internal";
 import { UsageError } from "../terminal/command.ts";
 
 /** A shorter beginning of an id is probably a typo, or the whole id of another agent's task. */
@@ -50,16 +50,13 @@ async function tasksStartingWith(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const found: string[] = [];
-  let pageToken = "";
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const next = pageToken === "" ? {} : { pageToken };
-    const request = { pageSize: 100, historyLength: 0, signal, ...next };
+  const read = (page: PageRequest) =>
     // Agents of 0.3 cannot list tasks; then only whole ids are accepted.
-    const listed = await agent.list(request).catch(() => undefined);
-    if (listed === undefined) break;
-    found.push(...listed.tasks.map(({ id }) => id).filter((id) => id.startsWith(start)));
-    pageToken = listed.nextPageToken;
-    if (pageToken === "") break;
+    agent
+      .list({ pageSize: 100, historyLength: 0, signal, ...page })
+      .catch(() => ({ tasks: [], nextPageToken: "" }));
+  for await (const { tasks } of readPages(read, { maxPages: MOST_PAGES })) {
+    found.push(...tasks.map(({ id }) => id).filter((id) => id.startsWith(start)));
   }
   return found;
 }

@@ -1,4 +1,5 @@
 import { TASK_STATES, isTerminal } from "@convoke/protocol";
+import { type PageRequest, readPages } from "@convoke/protocol/internal";
 import { type ServerApi, openServer } from "../connect/ask-server.ts";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
 import { listField, objectField, textField } from "../terminal/json-fields.ts";
@@ -41,16 +42,13 @@ export class ServerTaskRemover implements TaskRemover {
       ...(contextId !== undefined && { contextId }),
       ...(state !== undefined && { status: state }),
     };
-    for (let pageToken = ""; ;) {
-      const page = await this.#page({ ...query, ...(pageToken !== "" && { pageToken }) });
-      for (const task of page.tasks) {
+    const read = (page: PageRequest) => this.#page({ ...query, ...page });
+    for await (const { tasks } of readPages(read, { maxPages: Infinity })) {
+      for (const task of tasks) {
         const isOfOwner = owner === undefined || owner === "*" || task.ownerName === owner;
         const isOld = before === undefined || Date.parse(task.statusAt) < before;
         if (isOfOwner && isOld) yield task;
       }
-      // A repeated token would loop forever.
-      if (page.next === "" || page.next === pageToken) return;
-      pageToken = page.next;
     }
   }
 
@@ -72,7 +70,7 @@ export class ServerTaskRemover implements TaskRemover {
     const asked = { ...this.#owner, ...query };
     const page = await this.#server.ask({ path: PATH, query: asked, about: "tasks" });
     const tasks = listField(page, "tasks").map(toTask);
-    return { tasks, next: textField(page, "nextPageToken") };
+    return { tasks, nextPageToken: page["nextPageToken"] };
   }
 }
 

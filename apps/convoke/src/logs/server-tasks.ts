@@ -1,4 +1,4 @@
-import { type JsonObject, isObject } from "@convoke/protocol/internal";
+import { type JsonObject, type PageRequest, isObject, readPages } from "@convoke/protocol/internal";
 import { readOwner } from "../connect/agent-options.ts";
 import { type ServerApi, openServer, unreadable } from "../connect/ask-server.ts";
 import type { CommandContext } from "../terminal/command.ts";
@@ -36,13 +36,8 @@ export class ServerTasks implements TaskSource {
   }
 
   async *ids(): AsyncGenerator<string> {
-    for (let pageToken = ""; ;) {
-      const page = await this.#list({ pageSize: "100", ...(pageToken !== "" && { pageToken }) });
-      yield* page.ids;
-      // A repeated token would loop forever.
-      if (page.next === "" || page.next === pageToken) return;
-      pageToken = page.next;
-    }
+    const read = (page: PageRequest) => this.#list({ pageSize: "100", ...page });
+    for await (const { ids } of readPages(read, { maxPages: Infinity })) yield* ids;
   }
 
   async open(taskId: string, request: LogRequest): Promise<LoggedTask> {
@@ -84,7 +79,7 @@ export class ServerTasks implements TaskSource {
     const asked = { ...this.#owner, ...query };
     const page = await this.#server.ask({ path: "/convoke/tasks", query: asked, about: "tasks" });
     const ids = listField(page, "tasks").map((task) => textField(task, "id"));
-    return { ids, next: textField(page, "nextPageToken") };
+    return { ids, nextPageToken: page["nextPageToken"] };
   }
 
   #query({ notes, joinsChunks }: LogRequest): Readonly<Record<string, string>> {

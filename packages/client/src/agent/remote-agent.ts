@@ -6,6 +6,7 @@ import {
   type Binding,
   type CallOptions,
   type CalledTasks,
+  ClientError,
   type Connection,
   ERRORS,
   type FilePart,
@@ -24,7 +25,7 @@ import {
   type Turn,
   taskFacts,
 } from "@convoke/protocol";
-import { type JsonObject, isObject } from "@convoke/protocol/internal";
+import { type JsonObject, type PageRequest, isObject, readPages } from "@convoke/protocol/internal";
 import type { HttpClient } from "@convoke/egress/http";
 import { BridgeRun } from "../bridge/bridge-run.ts";
 import { Conversation, type ConversationOptions } from "../conversation/conversation.ts";
@@ -320,6 +321,13 @@ function optionalList<Name extends string>(
   return list === undefined ? {} : ({ [name]: list } as Readonly<Record<Name, readonly string[]>>);
 }
 
+function tooMany(pages: number): ClientError {
+  return new ClientError(
+    "unreadable",
+    `the agent lists its push configs on more than ${pages} pages`,
+  );
+}
+
 /** The push configs of an agent's tasks: the webhooks to which it sends updates. */
 export class RemotePush {
   readonly #connection: Connection;
@@ -342,14 +350,10 @@ export class RemotePush {
   /** All push configs of a task; reads all pages. */
   async list(taskId: string, options: RemoteCallOptions = {}): Promise<readonly PushConfig[]> {
     const all: PushConfig[] = [];
-    for (let pageToken = ""; ;) {
-      const request = { taskId, ...(pageToken && { pageToken }) };
-      const page = await this.#connection.call("listPushConfigs", request, callOptions(options));
-      all.push(...page.configs);
-      pageToken = page.nextPageToken;
-      // An empty page ends the loop too: an agent that always announces another page must not block the caller forever.
-      if (pageToken === "" || page.configs.length === 0) return all;
-    }
+    const read = (page: PageRequest) =>
+      this.#connection.call("listPushConfigs", { taskId, ...page }, callOptions(options));
+    for await (const { configs } of readPages(read, { tooMany })) all.push(...configs);
+    return all;
   }
 
   /** Deletes a push config. Succeeds if it is already gone. */

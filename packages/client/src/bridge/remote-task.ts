@@ -8,7 +8,7 @@ import {
   type Task,
   type TaskPage,
 } from "@convoke/protocol";
-import { startTimer } from "@convoke/protocol/internal";
+import { type PageRequest, readPages, startTimer } from "@convoke/protocol/internal";
 import { deduplicatesMessages } from "../cards/card.ts";
 import { isUnsupported } from "../run/failures.ts";
 import type { FollowOptions } from "../run/follow-options.ts";
@@ -192,13 +192,10 @@ export async function findTask(
   signal: AbortSignal,
 ): Promise<Task | undefined> {
   const request = { contextId, pageSize: PAGE_SIZE, historyLength: MAX_HISTORY, signal };
-  let pageToken = "";
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const asked = { ...request, ...(pageToken !== "" && { pageToken }) };
-    const { tasks, nextPageToken } = await agent.list(asked);
+  const read = (page: PageRequest) => agent.list({ ...request, ...page });
+  for await (const { tasks } of readPages(read, { maxPages: MAX_PAGES })) {
     const found = tasks.find((task) => hasMessage(task, messageId));
-    if (found !== undefined || nextPageToken === "") return found;
-    pageToken = nextPageToken;
+    if (found !== undefined) return found;
   }
   return undefined;
 }

@@ -1,5 +1,11 @@
 import { type AgentSkill, ClientError, RemoteError } from "@convoke/protocol";
-import { isObject, jsonOrText, timeoutSignal } from "@convoke/protocol/internal";
+import {
+  type PageRequest,
+  isObject,
+  jsonOrText,
+  readPages,
+  timeoutSignal,
+} from "@convoke/protocol/internal";
 import { readText } from "@convoke/egress/http";
 import { AgentHttp } from "../auth/agent-http.ts";
 import { AgentDiscovery, type DiscoverOptions, checkAtLeast, discover } from "./discovery.ts";
@@ -122,16 +128,21 @@ async function readEntries(
 ): Promise<readonly Entry[]> {
   const http = new AgentHttp({ client, version: "1.0", credentials });
   const page = listUrl(host);
+  const tooMany = (pages: number) =>
+    new ClientError(
+      "unreadable",
+      `the server at ${page.origin} lists its agents on more than ${pages} pages`,
+    );
   const entries: Entry[] = [];
   try {
-    for (let read = 0; read < MAX_PAGES; read++) {
-      const { agents, nextPageToken } = await readPage(http, page.href, signal);
+    const read = ({ pageToken }: PageRequest) => {
+      if (pageToken !== undefined) page.searchParams.set("pageToken", pageToken);
+      return readPage(http, page.href, signal);
+    };
+    for await (const { agents } of readPages(read, { maxPages: MAX_PAGES, tooMany })) {
       entries.push(...agents.flatMap((entry) => parseEntry(entry) ?? []));
-      if (typeof nextPageToken !== "string" || nextPageToken === "") return entries;
-      page.searchParams.set("pageToken", nextPageToken);
     }
-    const problem = `the server at ${page.origin} lists its agents on more than ${MAX_PAGES} pages`;
-    throw new ClientError("unreadable", problem);
+    return entries;
   } finally {
     client.close();
   }

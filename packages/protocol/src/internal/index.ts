@@ -7,6 +7,7 @@ export { didYouMean } from "./did-you-mean.ts";
 export { type GrpcFrameProblem, GrpcFrameReader, frameGrpcMessage } from "./grpc-frame.ts";
 export { type JsonObject, fieldIn, isObject, jsonOrText, snakeCase } from "./json.ts";
 export { isLoopbackHost } from "./loopback.ts";
+export { type PageRequest, readPages } from "./pages.ts";
 export { oneLine, printable, printableJson, splitHidden } from "./printable.ts";
 export { parseRetryAfter } from "./abort.ts";
 export { type Member, ShortLivedMap, ShortLivedSet } from "./short-lived.ts";

@@ -1,10 +1,10 @@
+import { type PageRequest, readPages } from "@convoke/protocol/internal";
 import { useState } from "preact/hooks";
 import { Empty, Loading, Problem } from "../kit/notices.tsx";
 import { Ago, formatCount, formatDuration } from "../kit/time.tsx";
 import { visibleText } from "../kit/visible-text.tsx";
 import {
   PUSH_STATES,
-  type PushPage,
   type PushRow,
   type PushState,
   listPushes,
@@ -65,10 +65,9 @@ async function findPushes(taskId: string): Promise<readonly PushRow[]> {
 /** Lists have all tasks, page by page. */
 async function pushesIn(state: PushState, taskId: string): Promise<readonly PushRow[]> {
   const found: PushRow[] = [];
-  for (let token: string | undefined = ""; token !== undefined;) {
-    const page: PushPage = await listPushes(state, token);
-    found.push(...page.pushes.filter((push) => push.taskId === taskId));
-    token = page.nextPageToken || undefined;
+  const read = ({ pageToken }: PageRequest) => listPushes(state, pageToken);
+  for await (const { pushes } of readPages(read)) {
+    found.push(...pushes.filter((push) => push.taskId === taskId));
   }
   return found;
 }
