@@ -26,7 +26,10 @@ export default defineAgent({
     const figures: Figure[] = [];
     for (const region of regions) {
       if (figures.length > 0) await sleep(PAUSE_MS);
-      const figure = await step(`count ${region}`, () => countOrders(region), { idempotent: true });
+      const figure = await step("count", () => countOrders(region), {
+        id: region,
+        idempotent: true,
+      });
       figures.push(figure);
       yield `${region}: ${figure.orders} orders, counted by ${figure.server}\n`;
     }

@@ -40,9 +40,14 @@ export const SCENARIOS = {
   async *cancel(turn, world) {
     await pay(turn, world);
     yield "waiting";
-    await turn.step("wait", async ({ signal }) => {
-      if (!signal.aborted) await once(signal, "abort");
-    });
+    await turn.step(
+      "wait",
+      async () => {
+        const { signal } = turn;
+        if (!signal.aborted) await once(signal, "abort");
+      },
+      { idempotent: true },
+    );
     await world.tidyUp(turn);
   },
 } as const satisfies Record<string, Run>;

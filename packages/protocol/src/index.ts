@@ -51,6 +51,7 @@ export {
   isMessageReceived,
   isResumable,
   isSleep,
+  isWokenBy,
 } from "./model/journal.ts";
 export { applyEvent } from "./model/events.ts";
 

@@ -22,11 +22,13 @@ export {
   status,
 } from "./functions/function-output.ts";
 export {
+  type Step,
   type StepContext,
   StepError,
   type StepOptions,
   StepUnknownError,
 } from "./functions/steps.ts";
+export type { StepResult } from "./functions/json-value.ts";
 
 // An agent that thinks with a model
 export { AgentLoop, type AgentLoopDefinition, type ExecuteOptions } from "./agents/agent-loop.ts";

@@ -170,8 +170,8 @@ async function* recordedRun(
   const pieces = new PieceQueue();
   const step = turn.step(
     "run",
-    async ({ signal }): Promise<unknown> => {
-      const source = run(signal);
+    async (): Promise<unknown> => {
+      const source = run(turn.signal);
       let text = "";
       for (;;) {
         const { done, value } = await source.next();

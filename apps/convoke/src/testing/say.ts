@@ -83,12 +83,13 @@ async function exchange<Output>(
   text: string,
   options: SayOptions,
 ): Promise<Answer<Output>> {
-  const logger = createJsonLogger("error", (line) => process.stderr.write(line));
+  const logger = createJsonLogger("warn", (line) => process.stderr.write(line));
   const started = await startEngine({
     agent,
     backend: createMemoryBackend(),
     logger,
     push: false,
+    isStrict: true,
   });
   const connection = createInProcessConnection(started.engine, { owner: "test" });
   const events: PublicEvent[] = [];

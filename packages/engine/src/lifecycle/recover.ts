@@ -24,6 +24,7 @@ import {
   turnEndedAt,
 } from "../log/turn-log.ts";
 import { storedAgentId } from "../task/agent-key.ts";
+import { earliest } from "../task/task-clock.ts";
 
 const PAGE = 256;
 
@@ -246,8 +247,8 @@ async function decide(
   if (log.isEmpty) return "waiting";
   const canResume = log.isDurable || log.isUntouched || live.agent?.info.restart === true;
   const isWaiting = isInterrupted(record.state)
-    ? log.isOver || log.isAsking
-    : log.sleep !== undefined;
+    ? log.isOver || (log.isAsking && !log.isAlongside)
+    : log.isAsleep;
   if (isWaiting && !log.isWatched) return "waiting";
   if (!canResume) {
     const text = "The server stopped while the agent was working on this task.";
@@ -329,7 +330,7 @@ export async function wakeTask(engine: Engine, record: WakingTask, at: number): 
 async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   const { writer, deadline } = live;
   // Read first: no other change may come in between the checks below and the append.
-  const { isWaiting, until } = await pendingQuestion(engine, live);
+  const { isWaiting, until, timer } = await pendingQuestion(engine, live);
   if (live.isCanceled) return;
   // An answer, for example, may have changed the wake time meanwhile.
   if (isTerminal(writer.nextState) || (writer.nextWake ?? at + 1) > at) return;
@@ -337,16 +338,23 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
   if (isEmpty(live)) return endTask(engine, live, "canceled", NO_MESSAGE);
   // The wake time was set by an earlier process and does not apply to the attempt that is queued.
   if (live.isQueued) return;
+  // It sets the time again when it is suspended.
+  if (live.run !== undefined && !live.run.isParked) return setWakeTime(engine, live, deadline);
   const { inputTimeout } = live.requireAgent().info;
   // Never earlier than the timer's own time, even if the clock was set back in the meantime.
   const timestamp = writer.statusTime(Math.max(engine.now(), at));
-  if (isInterrupted(writer.nextState)) {
+  const now = Date.parse(timestamp);
+  const isAsleep = timer !== undefined && timer <= now;
+  if (isInterrupted(writer.nextState) && !isAsleep) {
     const expired: AgentEvent = { kind: ENGINE_EVENTS.expired, taskId: writer.taskId, timestamp };
     // The question itself expired, before the input timeout of the agent.
-    if (isWaiting && until !== undefined && until <= (writer.nextWake ?? at)) {
+    if (isWaiting && until !== undefined && until <= now) {
       return resume(engine, live, timestamp, [expired, engine.status(live, "working")]);
     }
-    if (inputTimeout === undefined) return clearWakeTime(engine, live);
+    const timeoutAt = inputTimeout && writer.statusAt + inputTimeout.ms;
+    if (inputTimeout === undefined || timeoutAt === undefined || timeoutAt > now) {
+      return setWakeTime(engine, live, earliest([deadline, until, timer, timeoutAt]));
+    }
     return inputTimeout.onTimeout === "fail" || !isWaiting
       ? failUnanswered(engine, live, inputTimeout.ms)
       : resume(engine, live, timestamp, [
@@ -359,7 +367,8 @@ async function wake(engine: Engine, live: LiveTask, at: number): Promise<void> {
           }),
         ]);
   }
-  return resume(engine, live, timestamp, [{ kind: ENGINE_EVENTS.woken, taskId: writer.taskId }]);
+  const woken: AgentEvent = { kind: ENGINE_EVENTS.woken, taskId: writer.taskId, timestamp };
+  return resume(engine, live, timestamp, [woken]);
 }
 
 /** Why a task without a message ends. It did not fail: no work was asked for. */
@@ -389,15 +398,17 @@ interface Question {
   readonly isWaiting: boolean;
   /** When the question itself expires, in milliseconds since the epoch, if it does. */
   readonly until?: number | undefined;
+  /** When the agent is woken while it asks, in milliseconds since the epoch, if it sleeps as well. */
+  readonly timer?: number | undefined;
 }
 
 async function pendingQuestion({ backend }: Engine, { run, writer }: LiveTask): Promise<Question> {
-  if (run !== undefined) return { isWaiting: true, until: run.until };
+  if (run !== undefined) return { isWaiting: true, until: run.until, timer: run.timer };
   const { taskId, head } = writer;
   if ((await turnEndedAt(backend, taskId, head)) !== undefined) return { isWaiting: false };
   if (!isInterrupted(writer.nextState)) return { isWaiting: true };
   const { log } = await readTurnLog(backend, taskId);
-  return { isWaiting: true, until: log.until };
+  return { isWaiting: true, until: log.until, timer: log.timer };
 }
 
 /** Records that the wait is over, and resumes the agent. */
@@ -422,9 +433,10 @@ async function resume(
   else parked.resume(undefined, at);
 }
 
-/** Nothing is due: the wake time was for something that has happened already. */
-async function clearWakeTime(engine: Engine, live: LiveTask): Promise<void> {
-  const { writer, deadline } = live;
+/** Nothing is due: the wake time was for something that has happened already, or is not over yet. */
+async function setWakeTime(engine: Engine, live: LiveTask, wakeAt?: number | null): Promise<void> {
+  const { writer } = live;
   const epoch = live.run?.epoch ?? writer.epoch;
-  await writer.append([], { epoch, insist: true, wakeAt: deadline ?? null });
+  await writer.append([], { epoch, insist: true, wakeAt: wakeAt ?? null });
+  if (typeof wakeAt === "number") engine.wakeTimer.schedule(wakeAt);
 }

@@ -18,6 +18,7 @@ import {
   isPublic,
   isResumable,
   isSleep,
+  isWokenBy,
 } from "@convoke/protocol";
 import type { Backend, Seq } from "./backend.ts";
 import { type TaskSnapshot, applyEntries } from "./task-snapshot.ts";
@@ -36,6 +37,8 @@ export class TurnLog {
   /** The message that started the turn, and the task at that time. */
   message!: Message;
   task!: Task;
+  /** When the turn started, ISO 8601, if that is known. */
+  startedAt: string | undefined;
   /** The extensions that message activated. */
   extensions = NO_EXTENSIONS;
   /** What is known about the sender of that message in addition to the owner of the task. */
@@ -60,8 +63,10 @@ export class TurnLog {
   isCanceled = false;
   /** Whether the agent has written nothing but `working` in this turn, so that it can begin again. */
   isUntouched = true;
-  /** The sleep the agent is in, if nothing has happened since it started. */
-  sleep: SleepEvent | undefined;
+  /** Whether the agent sleeps and has done nothing since. */
+  isAsleep = false;
+  /** Whether something else is under way in addition to what the agent waits for. */
+  isAlongside = false;
   /** The last sequence that was read. */
   head: Seq = 0;
   #whole = new Map<string, readonly A2APart[]>();
@@ -99,6 +104,12 @@ export class TurnLog {
     return askedUntil(this.journal);
   }
 
+  /** When the next sleep ends, in milliseconds since the epoch, if the agent sleeps. */
+  get timer(): number | undefined {
+    const times = this.#sleeps.map(({ until }) => Date.parse(until));
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
   /** Replaces the stored form of a message, which may be redacted, with the message as it was sent. */
   restoreMessage(message: Message): void {
     const { messageId } = message;
@@ -121,6 +132,7 @@ export class TurnLog {
     if (event.kind === "task") {
       const task = event as Task;
       this.#begin(task.history?.at(-1), () => task);
+      this.startedAt = task.status.timestamp;
     }
     this.#traceIds ??= traceIn((event as Task).metadata);
     if (event.kind === "status-update") {
@@ -132,7 +144,7 @@ export class TurnLog {
     } else if (event.kind === "artifact-update") {
       this.isUntouched = false;
       this.#addArtifact(event as ArtifactUpdateEvent);
-      this.sleep = undefined;
+      this.isAsleep = false;
     }
   }
 
@@ -150,6 +162,7 @@ export class TurnLog {
   #addMessage(message: Message, event: InternalEvent, taskNow: () => Task): void {
     if (this.isOver || this.isEmpty) {
       this.#begin(message, taskNow);
+      this.startedAt = (event as MessageReceivedEvent).timestamp;
       this.#addSender(event);
       return;
     }
@@ -158,6 +171,7 @@ export class TurnLog {
       return;
     }
     this.journal.push(event);
+    this.isAsleep = false;
     this.#forgetCrashes();
   }
 
@@ -168,7 +182,7 @@ export class TurnLog {
 
   #addNote(event: InternalEvent): void {
     if (event.kind === ACTIVATED) return this.#addSender(event);
-    this.sleep = isSleep(event) ? event : undefined;
+    this.#addWork(event);
     if (event.kind === ENGINE_EVENTS.turnEnd) this.isOver = true;
     else if (event.kind === ENGINE_EVENTS.cancel) this.isCanceled = true;
     else {
@@ -193,6 +207,29 @@ export class TurnLog {
       fields.every(([name, value]) => event[name] === value),
     );
     if (place !== -1) this.journal.splice(place, 1);
+  }
+
+  #addWork(event: InternalEvent): void {
+    const isIdle = event.kind === "internal:idle";
+    if (isSleep(event) || event.kind === "internal:ask") {
+      this.isAlongside = event["alongside"] === true;
+    } else if (isIdle) {
+      // It may have been said while the end of a wait was being stored.
+      const { sleeps, isAsking } = event;
+      this.isAlongside = sleeps !== this.#sleeps.length || isAsking !== this.isAsking;
+    } else if (FUNCTION_WORK.has(event.kind)) this.isAlongside = true;
+    this.isAsleep = !this.isAlongside && (isSleep(event) || isIdle);
+  }
+
+  /** The sleeps that are not over. */
+  get #sleeps(): readonly SleepEvent[] {
+    let sleeps: readonly SleepEvent[] = [];
+    for (const event of this.journal) {
+      if (isSleep(event)) sleeps = [...sleeps, event];
+      if (event.kind === ENGINE_EVENTS.woken)
+        sleeps = sleeps.filter((one) => !isWokenBy(one, event));
+    }
+    return sleeps;
   }
 
   #addSender(event: InternalEvent): void {
@@ -224,6 +261,13 @@ export class TurnLog {
     this.isUntouched = true;
   }
 }
+
+/** What a function writes, or is resumed by: more may follow from it, whatever else the turn waits for. */
+const FUNCTION_WORK: ReadonlySet<string> = new Set([
+  "internal:step-start",
+  "internal:step-end",
+  ENGINE_EVENTS.woken,
+]);
 
 /** What an attempt writes again without having come any further than the one before. */
 const REPEATED: ReadonlySet<string> = new Set([

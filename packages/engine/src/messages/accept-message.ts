@@ -181,7 +181,7 @@ async function answer(
   if (isElsewhere) return { live, after };
   if (parked === undefined) {
     // The message is stored, so its task must get a run even if a read fails at first.
-    const arrival = { epoch, incoming, after, isFirst };
+    const arrival = { epoch, incoming, after, at, isFirst };
     await engine.keepTrying(writer, () => startRun(engine, live, arrival));
   } else parked.resume(received, at, incoming.trace);
   return { live, after };
@@ -280,11 +280,13 @@ async function startRun(
     readonly epoch: number;
     readonly incoming: Incoming;
     readonly after: Seq;
+    /** When it arrived. */
+    readonly at: string;
     /** Whether it is the first message of a task that was created without one. */
     readonly isFirst: boolean;
   },
 ): Promise<void> {
-  const { epoch, incoming, after, isFirst } = arrived;
+  const { epoch, incoming, after, at: startedAt, isFirst } = arrived;
   const { writer, task } = live;
   const { head } = writer;
   const endedTurn = isFirst ? 0 : await turnEndedAt(engine.backend, writer.taskId, after);
@@ -302,7 +304,15 @@ async function startRun(
   const earlier = own === -1 ? history : history.toSpliced(own, 1);
   const conversation = [...(await conversationBefore(engine.backend, context)), ...earlier];
   const { caller, trace, extensions = NO_EXTENSIONS } = incoming;
-  const begun = { epoch, turn: endedTurn + 1, attempt: 1, journal: [], task, announced: true };
+  const begun = {
+    epoch,
+    turn: endedTurn + 1,
+    attempt: 1,
+    journal: [],
+    task,
+    startedAt,
+    announced: true,
+  };
   live.inbox.begin([], head);
   engine.start(live, { ...begun, message, conversation, caller, trace, extensions });
 }

@@ -78,8 +78,9 @@ export async function beginTask(engine: Engine, incoming: AddressedMessage): Pro
     });
     const begin = (from: Pick<TurnFacts, "task" | "creating">): void => {
       const begun = { epoch: 1, turn: 1, attempt: 1, journal: [], announced };
+      const startedAt = task.status.timestamp;
       const asked = { message: received, conversation, caller, trace, extensions };
-      engine.start(live, { ...begun, ...asked, ...from });
+      engine.start(live, { startedAt, ...begun, ...asked, ...from });
     };
     const isEarly = agent.info.sideEffects === false && !isElsewhere;
     if (isEarly) begin({ task: working.reduce(applyEvent, task), creating });

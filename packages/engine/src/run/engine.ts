@@ -120,6 +120,8 @@ export interface EngineOptions {
    * activate the idempotency extension. "always": all.
    */
   readonly idempotency?: "extension" | "always";
+  /** Whether a mistake in the code of an agent fails its task instead of being logged. Default false. */
+  readonly isStrict?: boolean;
   /**
    * How long a task that was created without a message waits for its first one before it is
    * canceled, in milliseconds. Default 24 h.
@@ -164,7 +166,7 @@ export class Engine {
   readonly emptyTaskMs: number;
   readonly tasks: LiveTasks;
   readonly #parked: ParkedRuns;
-  readonly #runHooks = this.#createRunHooks();
+  readonly #runHooks: RunHooks;
   readonly #onTaskEnded = new Set<() => void>();
   readonly #onTaskStatus = new Set<(change: TaskChange) => void>();
   #isDraining = false;
@@ -194,6 +196,7 @@ export class Engine {
         : new SharedOpenTasks(this.limits.openTasks, options.backend.tasks);
     this.openStreams = new OpenStreams(this.limits);
     this.streams = options.streaming !== false;
+    this.#runHooks = this.#createRunHooks(options.isStrict === true);
     this.isIdempotent = options.idempotency === "always";
     this.emptyTaskMs = checkEmptyTaskMs(options.emptyTaskMs);
     this.tasks = new LiveTasks({
@@ -302,13 +305,17 @@ export class Engine {
     return run;
   }
 
-  #createRunHooks(): RunHooks {
+  #createRunHooks(isStrict: boolean): RunHooks {
     return {
       onPark: (live) => this.#parked.add(live),
       onEnded: (run, live) => {
         live.agent?.runEnded(run.parking);
         live.detachRun(run);
         this.tasks.closeIfIdle(live);
+      },
+      warn: (message, { writer, agent }, { isMistake = false } = {}) => {
+        if (isMistake && isStrict) throw new TypeError(message);
+        this.logger.warn(message, { taskId: writer.taskId, agentId: agent?.id });
       },
       explain: (error, live) => explainFailure(error, live, this.logger),
     };

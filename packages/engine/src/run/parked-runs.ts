@@ -34,9 +34,9 @@ export class ParkedRuns {
       if (live.isHeld) continue;
       this.#parked.delete(live);
       const { run } = live;
-      if (run?.isParked !== true) continue;
+      if (run?.isEvictable !== true) continue;
       void run.settled.then(() => {
-        if (live.run !== run || !run.isParked) return;
+        if (live.run !== run || !run.isEvictable) return;
         if (live.isHeld) this.#parked.add(live);
         else this.#evict(live);
       });

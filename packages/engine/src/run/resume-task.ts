@@ -61,7 +61,8 @@ export async function startAttempt(
   const opening = openingEvents(engine, live, { attempt, crashes, hasJournal });
   if (log.isAsking) {
     // The question is still pending, and so is the time at which it expires.
-    await writer.append(opening, { epoch, insist: true });
+    const working = log.isAlongside && { running: true };
+    await writer.append(opening, { epoch, insist: true, ...working });
   } else {
     // A wake time set by the earlier attempt does not apply to this one.
     await writer.append(opening, { epoch, insist: true, wakeAt: deadline ?? null, running: true });
@@ -80,6 +81,7 @@ export async function startAttempt(
     turn: log.turn,
     attempt,
     task: log.task,
+    startedAt: log.startedAt,
     message,
     conversation,
     journal,

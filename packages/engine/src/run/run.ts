@@ -18,7 +18,7 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import type { CommitResult } from "../log/backend.ts";
-import { wakeTimeAfter } from "../task/task-clock.ts";
+import { earliest, wakeTimeAfter } from "../task/task-clock.ts";
 import { type Limits, OutputLimits } from "../task/limits.ts";
 import type { LiveTask } from "./live-task.ts";
 import type { TaskFiles } from "../files/task-files.ts";
@@ -46,6 +46,12 @@ export interface RunHooks {
   readonly onPark: (live: LiveTask) => void;
   /** Called when the agent has ended and its last event is committed or refused. */
   readonly onEnded: (run: Run, live: LiveTask) => void;
+  /** Logs what the operator should know about the agent. */
+  readonly warn: (
+    message: string,
+    live: LiveTask,
+    options?: { readonly isMistake?: boolean },
+  ) => void;
   /** Converts an error of the agent to a text that is safe to store, and logs the rest. */
   readonly explain: (error: unknown, live: LiveTask) => Failure;
 }
@@ -91,9 +97,14 @@ export class Run {
   readonly #span: RunSpan;
   /** When the last question expires. */
   #until: number | undefined;
+  /** When the run is resumed at the latest, in addition, while it is suspended. */
+  #timer: number | undefined;
+  #isKept = false;
+  /** Whether something else is under way besides the last wait. */
+  #isAlongside = false;
 
   constructor(options: RunOptions) {
-    const { live, facts, now, limits } = options;
+    const { live, facts, now, limits, hooks } = options;
     this.#options = options;
     this.epoch = facts.epoch;
     this.#announced = facts.announced;
@@ -106,11 +117,12 @@ export class Run {
     this.#span = new RunSpan(options);
     this.#turn = createTurn(live, facts, {
       now,
+      warn: (message, options) => hooks.warn(message, live, options),
       signal: this.#abort.signal,
       trace: this.#span.trace ?? facts.trace,
       tracing: options.tracing,
       files: options.files,
-      park: (_until, recall) => this.#park(recall),
+      park: (until, recall) => this.#park(until, recall),
       durable: () => this.#durable(),
       begin: (beginning) => this.#begin(beginning),
     });
@@ -149,9 +161,19 @@ export class Run {
     return this.parking.isWaiting;
   }
 
+  /** Whether it can be evicted: it is suspended, and nothing of it is under way. */
+  get isEvictable(): boolean {
+    return this.isParked && !this.#isKept;
+  }
+
   /** When the last question expires, in milliseconds since the epoch, if it does. */
   get until(): number | undefined {
     return this.#until;
+  }
+
+  /** When the next sleep of a suspended run ends, in milliseconds since the epoch, if it sleeps. */
+  get timer(): number | undefined {
+    return this.#timer;
   }
 
   /**
@@ -208,14 +230,39 @@ export class Run {
     this.#span.end(this.#abort.signal.reason);
   }
 
-  #park(recall: AbortSignal | undefined): Promise<Message | undefined> {
+  #park(until?: Date, recall?: AbortSignal): Promise<Message | undefined> {
     if (this.#refused || this.#abort.signal.aborted) return this.#untilCanceled();
     const parked = this.parking.wait();
     this.#span.end();
+    this.#timer = until?.getTime();
+    this.#isKept = recall !== undefined;
+    this.#setWakeTime();
     const { hooks, live } = this.#options;
     if (recall === undefined) hooks.onPark(live);
     else this.parking.recallOn(recall, () => this.#recall());
     return parked;
+  }
+
+  /** The events that began the waits have set it, unless there are several, or one is over. */
+  #setWakeTime(): void {
+    const { writer, deadline } = this.#options.live;
+    const isAsking = isInterrupted(writer.nextState);
+    if (this.#timer === undefined && !isAsking) return;
+    const expiry = isAsking ? this.questionEnd : undefined;
+    const wakeAt = earliest([deadline, this.#timer, expiry]);
+    if ((wakeAt ?? undefined) === writer.nextWake) return;
+    this.#commit([], { wakeAt });
+  }
+
+  /** When the pending question is over without an answer, in milliseconds since the epoch, if ever. */
+  get questionEnd(): number | undefined {
+    const { agent, live } = this.#options;
+    const { nextState, statusAt } = live.writer;
+    const { inputTimeout } = agent.info;
+    const hasTimeout = nextState === "input-required" && inputTimeout !== undefined;
+    return (
+      earliest([this.#until, hasTimeout ? statusAt + inputTimeout.ms : undefined]) ?? undefined
+    );
   }
 
   /** Resumes without an answer, unless an answer is being stored already. */
@@ -466,19 +513,52 @@ export class Run {
     const last = events.at(-1)!;
     if (last.kind === "internal:ask") this.#until = askedUntil([last as InternalEvent]);
     const { info } = agent;
-    const { deadline } = live;
-    const wakeAt =
-      wake !== undefined ? wake : wakeTimeAfter(last, { info, deadline, until: this.#until, now });
+    const { deadline, writer } = live;
+    const facts = { info, deadline, until: this.#until, wakeAt: writer.nextWake, now };
+    const wakeAt = wake !== undefined ? wake : wakeTimeAfter(last, facts);
+    this.#commit(events, { wakeAt, running: this.#isAtWork(events) });
+  }
+
+  #commit(
+    events: readonly AgentEvent[],
+    {
+      wakeAt,
+      running,
+    }: { readonly wakeAt: number | null | undefined; readonly running?: boolean | undefined },
+  ): void {
+    const { live } = this.#options;
     const committed = live.writer.append(events, {
       epoch: this.epoch,
       insist: true,
       listed: this.#announced,
       ...(wakeAt !== undefined && { wakeAt }),
-      running: isAtWork(events),
+      running,
     });
     this.#follow(committed);
     // Only once it is stored: a timer that fires earlier finds nothing.
     if (typeof wakeAt === "number") void this.#last.then(() => live.onWakeAt(wakeAt));
+  }
+
+  /**
+   * Whether the agent is at work after these events: not while it only waits for an answer or a time,
+   * unless it watches for something itself. `undefined` if they do not tell.
+   */
+  #isAtWork(events: readonly AgentEvent[]): boolean | undefined {
+    let atWork: boolean | undefined;
+    for (const event of events) {
+      if (event.kind === "status-update") {
+        atWork = this.#isAlongside || !isInterrupted((event as StatusUpdateEvent).status.state);
+      } else if (event.kind === "internal:ask" || event.kind === "internal:sleep") {
+        const { isWatched, alongside } = event as InternalEvent;
+        if (isWatched === true) return true;
+        this.#isAlongside = alongside === true;
+        atWork = this.#isAlongside;
+      } else if (event.kind === "internal:idle") {
+        this.#isAlongside = false;
+        atWork = false;
+      } else if (event.kind === "internal:step-start") atWork = true;
+    }
+    return atWork;
   }
 
   #follow(step: Promise<CommitResult>): void {
@@ -496,20 +576,4 @@ export class Run {
       if (kind !== "committed") refuse();
     }, refuse);
   }
-}
-
-/**
- * Whether the agent is at work after these events: not while it waits for an answer or a time, unless
- * it watches for something itself. `undefined` if they do not tell.
- */
-function isAtWork(events: readonly AgentEvent[]): boolean | undefined {
-  let atWork: boolean | undefined;
-  for (const event of events) {
-    if (event.kind === "internal:ask" && (event as InternalEvent)["isWatched"] === true)
-      return true;
-    if (event.kind === "status-update") {
-      atWork = !isInterrupted((event as StatusUpdateEvent).status.state);
-    } else if (event.kind === "internal:ask" || event.kind === "internal:sleep") atWork = false;
-  }
-  return atWork;
 }

@@ -23,6 +23,8 @@ export interface TurnFacts {
   readonly attempt: number;
   /** The task when the turn started. */
   readonly task: Task;
+  /** When it started, ISO 8601, if that is known. */
+  readonly startedAt?: string | undefined;
   readonly message: Message;
   readonly conversation: readonly Message[];
   readonly journal: readonly InternalEvent[];
@@ -42,6 +44,7 @@ export interface TurnFacts {
 /** The functions of a turn that its run provides. */
 interface TurnHooks {
   readonly now: () => number;
+  readonly warn: NonNullable<Turn["warn"]>;
   readonly signal: AbortSignal;
   readonly trace: TraceContext | undefined;
   readonly tracing: TracingOptions;
@@ -72,6 +75,8 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     files: hooks.files,
     findArtifact: (id) => live.findArtifact(id),
     attempt,
+    ...(facts.startedAt !== undefined && { startedAt: new Date(facts.startedAt) }),
+    warn: hooks.warn,
     caller,
     extensions,
     ...(skill !== undefined && { skill }),

@@ -104,20 +104,24 @@ export function wakeTimeAfter(
     readonly deadline: number | undefined;
     /** When the question that the event asks expires. */
     readonly until: number | undefined;
+    /** The wake time before the event, which may be that of another wait. */
+    readonly wakeAt: number | undefined;
     readonly now: () => number;
   },
 ): number | null | undefined {
-  const { info, deadline, until, now } = facts;
+  const { info, deadline, until, wakeAt, now } = facts;
   if (event.kind === "internal:sleep" && isSleep(event as InternalEvent)) {
-    return earliest([deadline, Date.parse((event as InternalEvent)["until"] as string)]);
+    return earliest([deadline, wakeAt, Date.parse((event as InternalEvent)["until"] as string)]);
   }
   if (event.kind !== "status-update") return undefined;
   const { state } = (event as StatusUpdateEvent).status;
   const hasTimeout = state === "input-required" && info.inputTimeout !== undefined;
   if (!isInterrupted(state) || (!hasTimeout && until === undefined)) return undefined;
-  return earliest([deadline, until, hasTimeout ? now() + info.inputTimeout.ms : undefined]);
+  return earliest([deadline, wakeAt, until, hasTimeout ? now() + info.inputTimeout.ms : undefined]);
 }
 
-function earliest(times: readonly (number | undefined)[]): number {
-  return Math.min(...times.filter((at) => at !== undefined));
+/** The earliest of the times that there are; `null` for none. */
+export function earliest(times: readonly (number | undefined)[]): number | null {
+  const known = times.filter((at) => at !== undefined);
+  return known.length === 0 ? null : Math.min(...known);
 }

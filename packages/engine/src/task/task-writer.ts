@@ -192,6 +192,11 @@ export class TaskWriter {
     return this.#listed;
   }
 
+  /** When the last status was written, in milliseconds since the epoch. */
+  get statusAt(): number {
+    return this.#status.statusAt;
+  }
+
   /** The time for a status written now. Status times never go backwards, even if the clock does. */
   statusTime(now: number): string {
     return isoTime(Math.max(now, this.#status.statusAt));

@@ -204,6 +204,10 @@ export interface Turn {
    * artifacts have only references to large files. Absent outside of an engine.
    */
   readonly files?: TurnFiles;
+  /** When the turn began, as recorded in the log. */
+  readonly startedAt?: Date;
+  /** Tells the operator. While an agent is developed, a mistake of its code is thrown instead. */
+  readonly warn?: (message: string, options?: { readonly isMistake?: boolean }) => void;
   /** 1 for the first attempt, incremented each time the turn is started again. */
   readonly attempt: number;
   readonly caller: Caller;
@@ -229,7 +233,7 @@ export interface Turn {
   /**
    * Waits for the caller's next message (after a status that asks for one) or until a time.
    * Resolves to the message, or to `undefined` at that time. The run may be dropped while it
-   * waits; the turn is then started again with its journal.
+   * waits; the turn is then started again with its journal. Only the last call counts.
    *
    * Pass a signal to withdraw the question: when it aborts before an answer arrives, the task
    * returns to working and the wait resolves to `undefined`. Such a run is not dropped, and if its

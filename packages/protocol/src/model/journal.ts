@@ -66,8 +66,11 @@ type EngineEvent =
   | Internal<"cancel">
   /** No answer arrived in time, and the agent continues without one. */
   | Internal<"expired", { readonly timestamp?: string }>
-  /** A sleep is over. */
-  | Internal<"woken">
+  /**
+   * All sleeps that end at this time or before are over. Events of earlier versions have no time: their
+   * turns slept once at a time.
+   */
+  | Internal<"woken", { readonly timestamp?: string }>
   /** The agent withdrew its question: what it asked for was settled elsewhere. */
   | Internal<"recalled", { readonly timestamp?: string }>
   /**
@@ -79,7 +82,7 @@ type EngineEvent =
 // Written by agents and understood by the engine
 
 /** The agent asks its caller and waits for the answer, which may arrive after a restart. */
-interface AskEvent extends InternalEventBase {
+interface AskEvent extends InternalEventBase, Alongside {
   readonly kind: "internal:ask";
   /** When the question expires, ISO 8601. Without it, it waits as long as the task does. */
   readonly until?: string;
@@ -88,29 +91,50 @@ interface AskEvent extends InternalEventBase {
 }
 
 /** The agent sleeps; the engine wakes it, also after a restart. */
-export interface SleepEvent extends InternalEventBase {
+export interface SleepEvent extends InternalEventBase, Alongside {
   readonly kind: "internal:sleep";
   /** ISO 8601. */
   readonly until: string;
 }
 
-type WaitEvent = AskEvent | SleepEvent;
+interface Alongside {
+  /** Something else of the turn is under way, so after a crash it is resumed and not only woken. */
+  readonly alongside?: boolean;
+}
+
+type WaitEvent =
+  | AskEvent
+  | SleepEvent
+  /** Nothing is under way in addition to so many sleeps and a question, unless one of them is over. */
+  | Internal<"idle", { readonly sleeps: number; readonly isAsking: boolean }>;
 
 // Written by agents for themselves. Fields without a type here belong to the package that writes them.
 
 /** Durable steps of a function agent. `n` is the step's ordinal among the steps of its name, from 1. */
 type StepEvent =
-  | Internal<"step-start", { readonly name: string; readonly n: number }>
+  | Internal<"step-start", Step>
   | Internal<
       "step-end",
-      {
-        readonly name: string;
-        readonly n: number;
+      Step & {
         /** Absent if the step threw, or returned nothing. */
         readonly result?: unknown;
-        readonly error?: { readonly name: string; readonly message: string };
+        readonly error?: {
+          readonly name: string;
+          readonly message: string;
+          readonly data?: Metadata;
+        };
+        readonly timestamp?: string;
       }
     >;
+
+interface Step {
+  readonly name: string;
+  readonly n: number;
+  /** What the function calls the step, in addition to its name. */
+  readonly id?: string;
+  /** How many results, errors, answers and timers the function had received before. */
+  readonly after?: number;
+}
 
 /** What the agent loop records: model calls, tool calls, approvals and sub-agents. */
 type LoopEvent =
@@ -179,6 +203,7 @@ const RESUMABLE = {
   "internal:held": true,
   "internal:ask": true,
   "internal:sleep": true,
+  "internal:idle": false,
   "internal:step-start": true,
   "internal:step-end": true,
   "internal:llm-call": true,
@@ -224,6 +249,11 @@ export function isMessageReceived(event: { readonly kind: string }): event is Me
 
 export function isSleep(event: { readonly kind: string }): event is SleepEvent {
   return event.kind === "internal:sleep";
+}
+
+/** Whether the event ends the sleep. */
+export function isWokenBy(sleep: SleepEvent, { timestamp }: InternalEventBase): boolean {
+  return typeof timestamp !== "string" || sleep.until <= timestamp;
 }
 
 /** The kinds of the engine's own events, by what they mean. */

@@ -10,7 +10,8 @@ import { askApproval } from "../approvals/gate.ts";
 import { approvalRequest } from "../approvals/open-request.ts";
 import { questionMessage, readsWordsOnly } from "../approvals/question-message.ts";
 import type { ApprovalWords } from "../tools/tool.ts";
-import type { Waits } from "./waits.ts";
+import type { Takers } from "./turn-promise.ts";
+import type { AnswerReader, Waits } from "./waits.ts";
 
 /** A call that the caller has to approve. */
 export interface CallToApprove extends ApprovalWords {
@@ -39,7 +40,7 @@ export type Approve = (call: CallToApprove) => Promise<CallDecision>;
 /** Asks for the decision on a call. */
 export function decisionOn(
   call: CallToApprove,
-  { waits }: { readonly waits: Waits },
+  { waits, takers }: { readonly waits: Waits; readonly takers: Takers },
   { extensions, now }: Pick<Turn, "extensions" | "now">,
 ): Promise<CallDecision> {
   const approvalFor = (id: string): Approval => toApproval(call, id, now());
@@ -49,7 +50,7 @@ export function decisionOn(
     toMessage: (requestId: string, facts: { messageId: string; problem?: string | undefined }) =>
       questionMessage([approvalRequest(approvalFor(requestId))], { ...facts, extensions }),
   } as const;
-  return waits.forCaller(question, async (message, requestId) => {
+  const read: AnswerReader<CallDecision> = async (message, requestId) => {
     const open = [approvalRequest(approvalFor(requestId))];
     const acceptPlainText = readsWordsOnly(extensions);
     const answer = checkAnswer(open, message, { now: now(), acceptPlainText });
@@ -57,7 +58,8 @@ export function decisionOn(
     const isApproved = decision?.option === "once";
     const said = decision === undefined ? textOfParts(message.parts) : (decision.feedback ?? "");
     return { ok: true, value: { isApproved, ...(said !== "" && { feedback: said }) } };
-  });
+  };
+  return waits.forCaller(question, read, takers);
 }
 
 /** The function decides what an approval means, so it can be neither edited nor kept for later. */

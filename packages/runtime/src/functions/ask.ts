@@ -7,7 +7,8 @@ import {
   answerSchema,
 } from "../tools/tool-input.ts";
 import { CHOICE_AGAIN } from "./journal.ts";
-import { type AnswerReader, type FunctionQuestion, NoAnswerError, type Waits } from "./waits.ts";
+import type { Takers } from "./turn-promise.ts";
+import type { AnswerReader, FunctionQuestion, Waits } from "./waits.ts";
 
 export interface AskOptions {
   /**
@@ -73,52 +74,38 @@ export interface Ask {
   ) => Promise<Message>;
 }
 
-/** Creates the `ask` of a turn. @param tools whose waits are read when something is asked */
-export function createAsk(tools: { readonly waits: Waits }): Ask {
-  const ask = (question: string, second?: Second, third?: AskOptions): Promise<unknown> =>
-    guarded("ask", answerTo(askedQuestion(question, second, third), tools));
-  return Object.assign(ask as Ask, {
-    message: (question: string, second?: Second, third?: AskOptions) =>
-      guarded("ask.message", messageFor(askedQuestion(question, second, third), tools)),
-  });
+/** Creates the `ask` of a turn. */
+export function createAsk(tools: WaitTools): Ask {
+  const ask = (question: string, second?: Second, third?: AskOptions): Promise<unknown> => {
+    const asked = askedQuestion(question, second, third);
+    return tools.promise("ask", (takers) => tools.waits.forCaller(asked, asked.read, takers));
+  };
+  const message = (question: string, second?: Second, third?: AskOptions): Promise<Message> => {
+    const { unanswered: _, ...asked } = askedQuestion(question, second, third);
+    return tools.promise("ask.message", (takers) =>
+      tools.waits.forCaller(asked, messageReader(asked), takers),
+    );
+  };
+  return Object.assign(ask as Ask, { message });
 }
 
-async function answerTo(
-  asked: AskedQuestion,
-  { waits }: { readonly waits: Waits },
-): Promise<unknown> {
-  try {
-    return await waits.forCaller(asked, asked.read);
-  } catch (error) {
-    const isOwn = asked.timeoutMs !== undefined || asked.choices !== undefined;
-    if (error instanceof NoAnswerError && !isOwn && asked.check === undefined) return "";
-    throw error;
-  }
+/** What asks and waits need of their turn. */
+export interface WaitTools {
+  readonly waits: Waits;
+  /** Creates the promise that the code gets. */
+  promise<T>(name: string, start: (takers: Takers) => Promise<T>): Promise<T>;
 }
 
-function messageFor(asked: AskedQuestion, { waits }: { readonly waits: Waits }): Promise<Message> {
-  return waits.forCaller(asked, async (answer, requestId) => {
+function messageReader(asked: AskedQuestion): AnswerReader<Message> {
+  return async (answer, requestId) => {
     const read = await asked.read(answer, requestId);
     return read.ok ? { ok: true, value: answer } : read;
-  });
-}
-
-/**
- * A promise that throws where it would become a text: a forgotten `await` is an error that says so,
- * instead of "[object Promise]" in the answer. Its rejection cannot end the process.
- */
-export function guarded<T>(name: string, promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  const forgotten = (): never => {
-    throw new TypeError(`${name}(…) returns a promise: write await ${name}(…)`);
   };
-  return Object.assign(promise, { [Symbol.toPrimitive]: forgotten, toJSON: forgotten });
 }
 
 type Second = readonly string[] | AskOptions | undefined;
 
 interface AskedQuestion extends FunctionQuestion {
-  readonly check: AnswerSchema["check"] | undefined;
   readonly read: AnswerReader<unknown>;
 }
 
@@ -143,7 +130,13 @@ function askedQuestion(prompt: string, second: Second, third: AskOptions = {}): 
   const schema = options.schema && answerSchema(options.schema);
   const question = { state: "input-required", prompt, choices, sensitive, timeoutMs } as const;
   const check = schema?.check;
-  return { ...question, schema: schema?.json, check, read: answerReader(question, check) };
+  const isText = timeoutMs === undefined && choices === undefined && check === undefined;
+  return {
+    ...question,
+    schema: schema?.json,
+    ...(isText && { unanswered: "" }),
+    read: answerReader(question, check),
+  };
 }
 
 /**

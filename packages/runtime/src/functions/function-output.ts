@@ -1,5 +1,6 @@
 import type { A2APart } from "@convoke/protocol";
 import { isObject } from "@convoke/protocol/internal";
+import { remember } from "./scope.ts";
 
 /** A progress message; the task continues. */
 export interface StatusOutput {
@@ -33,7 +34,7 @@ export type FunctionOutput = StatusOutput | ArtifactOutput | ReplyOutput | EndOu
 
 /** Tells the caller what the agent is doing. */
 export function status(text: string): StatusOutput {
-  return { kind: "output:status", text };
+  return remember({ kind: "output:status", text }, "status");
 }
 
 export interface ArtifactOptions {
@@ -54,7 +55,10 @@ export function artifact(
 ): ArtifactOutput {
   const { description, mediaType } = options;
   const parts = isPartList(content) ? content : [partOf(name, content, mediaType)];
-  return { kind: "output:artifact", name, parts, ...(description && { description }) };
+  return remember(
+    { kind: "output:artifact", name, parts, ...(description && { description }) },
+    "artifact",
+  );
 }
 
 /**
@@ -62,7 +66,7 @@ export function artifact(
  * message of a task.
  */
 export function reply(text: string): ReplyOutput {
-  return { kind: "output:reply", text };
+  return remember({ kind: "output:reply", text }, "reply");
 }
 
 /**
@@ -70,17 +74,17 @@ export function reply(text: string): ReplyOutput {
  * last status show both, so do not repeat the answer.
  */
 export function complete(text: string): EndOutput {
-  return { kind: "output:end", state: "completed", text };
+  return remember({ kind: "output:end", state: "completed", text }, "complete");
 }
 
 /** Rejects the task and gives the reason. */
 export function reject(text: string): EndOutput {
-  return { kind: "output:end", state: "rejected", text };
+  return remember({ kind: "output:end", state: "rejected", text }, "reject");
 }
 
 /** Ends the task as failed. The caller sees the text. */
 export function fail(text: string): EndOutput {
-  return { kind: "output:end", state: "failed", text };
+  return remember({ kind: "output:end", state: "failed", text }, "fail");
 }
 
 /** A list of parts: each of them names its kind and has its content. */

@@ -10,6 +10,7 @@ import {
 } from "@convoke/protocol";
 import { type FunctionTurn, createFunctionTurn } from "./function-turn.ts";
 import type { ArtifactOutput, EndOutput, FunctionOutput } from "./function-output.ts";
+import { FunctionScope } from "./scope.ts";
 import { Secrets } from "../approvals/secrets.ts";
 import { NoAnswerError, type RunHooks } from "./waits.ts";
 import { inspect } from "node:util";
@@ -49,6 +50,9 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
   #answer: AnswerEvents | undefined;
   #ownSecrets: Secrets | undefined;
   #untold: (() => void)[] | undefined;
+  readonly scope = new FunctionScope();
+  #finish: (() => Promise<void> | undefined) | undefined;
+  #taken: PromiseWithResolvers<void> | undefined;
   #isPulling = false;
   #isHandScheduled = false;
   #isDone = false;
@@ -80,11 +84,23 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
     this.#hand();
     if (this.#take !== undefined && !this.#isPulling) {
       this.#isPulling = true;
+      this.#taken?.resolve();
+      this.#taken = undefined;
       // The function starts with the first read.
-      this.#source ??= asGenerator(() => this.#run(createFunctionTurn(this.#turn, this)));
-      this.#source.next().then(this.#onYield, this.#onThrow);
+      this.#source ??= this.#start();
+      this.#pull(this.#source);
     }
     return taken;
+  }
+
+  #start(): AsyncGenerator<Yielded, Yielded | void, unknown> {
+    const { turn, finish } = createFunctionTurn(this.#turn, this);
+    this.#finish = finish;
+    return asGenerator(() => this.scope.enter(() => this.#run(turn)));
+  }
+
+  #pull(source: AsyncGenerator<Yielded, Yielded | void, unknown>): void {
+    this.scope.enter(() => source.next()).then(this.#onYield, this.#onThrow);
   }
 
   get secrets(): Secrets {
@@ -117,6 +133,12 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
 
   #stop(): void {
     void this.#source?.return(undefined).catch(() => undefined);
+  }
+
+  /** The function waits at a `yield` while it is ahead of the reader. */
+  outputTaken(): Promise<void> | undefined {
+    if (this.#isPulling || this.#isDone || this.#failure !== undefined) return undefined;
+    return (this.#taken ??= Promise.withResolvers()).promise;
   }
 
   /** Emits events outside the generator. Resolves when they are durable. */
@@ -153,18 +175,26 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
   }
 
   readonly #onYield = (result: IteratorResult<Yielded, Yielded | void>): void => {
+    const finished = result.done === true ? this.#finish?.() : undefined;
+    if (finished === undefined) this.#accept(result);
+    else finished.then(() => this.#accept(result), this.#onThrow);
+  };
+
+  #accept(result: IteratorResult<Yielded, Yielded | void>): void {
     this.#isPulling = false;
     if (this.#isDone) return;
     this.#isDone = result.done === true;
     try {
       this.#emit(result);
+      const forgotten = this.#isDone ? this.scope.forgotten() : undefined;
+      if (forgotten !== undefined) this.#turn.warn?.(forgotten, { isMistake: true });
     } catch (error) {
       // The function yielded an invalid value. Treat it as if the function had thrown the error.
       this.#failure = { error: this.secrets.hideError(error) };
       this.#stop();
     }
     this.#goOn();
-  };
+  }
 
   #emit({ done, value }: IteratorResult<Yielded, Yielded | void>): void {
     this.#yields += 1;
@@ -186,7 +216,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
       process.nextTick(handLater, this);
     }
     this.#isPulling = true;
-    this.#source?.next().then(this.#onYield, this.#onThrow);
+    if (this.#source !== undefined) this.#pull(this.#source);
   }
 
   /** Delivers what has arrived in this turn of the event loop. */
@@ -233,6 +263,7 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
   /** @param how how the function produced it, for the error */
   #outputs(yielded: Exclude<Yielded, string>, how: string): Batch {
     const { kind } = (yielded ?? {}) as { readonly kind?: unknown };
+    if (typeof yielded === "object" && yielded !== null) this.scope.used(yielded);
     if (typeof kind !== "string" || !isOutputKind(kind)) {
       const shown = inspect(yielded, { depth: 2, breakLength: Number.POSITIVE_INFINITY });
       throw new TypeError(

@@ -1,13 +1,11 @@
 /**
  * What a step may return: everything that JSON keeps as it is, and nothing at all. Objects may be of
- * an interface. A property that is `undefined` is left out.
+ * an interface. A property that is `undefined` is left out. Otherwise it is a sentence that names what
+ * is no JSON. A wrapper of `step` takes a body of the type `((context: StepContext) => T) & StepResult<T>`.
  */
-export type StepResult<T> = IsJson<Awaited<T>> extends true ? unknown : NotJson;
-
-/** Shown by the compiler for a step whose result would not survive a restart. */
-interface NotJson {
-  readonly "a step returns JSON: no Date, Map, Set, bigint, function or class instance": never;
-}
+export type StepResult<T> = [NotJson<Awaited<T>, "", Depth>] extends [never]
+  ? unknown
+  : `a step returns JSON, but its result${NotJson<Awaited<T>, "", Depth>} is not`;
 
 type Simple = string | number | boolean | null | undefined | void;
 
@@ -24,26 +22,29 @@ type NeverJson =
   | ArrayBufferView
   | ((...args: never) => unknown);
 
-/** True if every possible value is JSON as far as the type says; `any` and `unknown` are. */
-type IsJson<T> = 0 extends 1 & T
-  ? true
-  : unknown extends T
-    ? true
-    : (T extends unknown ? IsJsonMember<T> : never) extends true
-      ? true
-      : false;
+/** How deep a type is searched: a recursive one has no end. */
+type Depth = [1, 1, 1, 1, 1];
 
-type IsJsonMember<T> = T extends Simple
-  ? true
-  : T extends NeverJson
-    ? false
-    : T extends readonly (infer Item)[]
-      ? IsJson<Item>
-      : T extends object
-        ? false extends { [Key in keyof T]-?: IsJson<T[Key]> }[keyof T]
-          ? false
-          : true
-        : false;
+/** The paths of what is no JSON, as far as the type says; `any` and `unknown` are. */
+type NotJson<T, Path extends string, Left extends readonly unknown[]> = 0 extends 1 & T
+  ? never
+  : unknown extends T
+    ? never
+    : T extends Simple
+      ? never
+      : T extends NeverJson
+        ? Path
+        : Left extends readonly [unknown, ...infer Less]
+          ? NotJsonWithin<T, Path, Less>
+          : never;
+
+type NotJsonWithin<
+  T,
+  Path extends string,
+  Left extends readonly unknown[],
+> = T extends readonly (infer Item)[]
+  ? NotJson<Item, `${Path}[]`, Left>
+  : { [Key in keyof T & string]-?: NotJson<T[Key], `${Path}.${Key}`, Left> }[keyof T & string];
 
 /**
  * A copy of the value as JSON stores it. Throws a TypeError that names the path of anything that

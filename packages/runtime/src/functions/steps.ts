@@ -1,7 +1,9 @@
-import type { InternalEvent, Turn } from "@convoke/protocol";
-import type { Journal, StepErrorRecord } from "./journal.ts";
+import { type InternalEvent, type Metadata, ServerStopping, type Turn } from "@convoke/protocol";
+import type { Ends } from "./ends.ts";
+import type { Journal, Step as RecordedStep, StepErrorRecord } from "./journal.ts";
 import { type StepResult, jsonCopy } from "./json-value.ts";
-import type { RunHooks } from "./waits.ts";
+import type { Takers } from "./turn-promise.ts";
+import type { RunHooks, TurnParts } from "./waits.ts";
 
 /** The context of a step's body. */
 export interface StepContext {
@@ -10,8 +12,6 @@ export interface StepContext {
    * services that accept an idempotency key.
    */
   readonly key: string;
-  /** The turn's: it aborts when the task is canceled or has ended otherwise. */
-  readonly signal: AbortSignal;
 }
 
 export interface StepOptions {
@@ -20,6 +20,12 @@ export interface StepOptions {
    * parameter, because then it can pass on the key.
    */
   readonly idempotent?: boolean;
+  /**
+   * What the step is for: `step("charge", …, { id: order.id })`. With its name it identifies the step,
+   * wherever it stands and in whatever order, so steps in loops and parallel chains need one. Default:
+   * the ordinal of the step among those of its name.
+   */
+  readonly id?: string;
 }
 
 /**
@@ -30,11 +36,18 @@ export class StepUnknownError extends Error {
   override readonly name = "StepUnknownError";
 }
 
-/** An error that a step threw in an earlier attempt, thrown again. */
+/**
+ * An error that a step threw, in every attempt the same: with the name and the message of the error,
+ * and with those of its other properties that are JSON. Compare these, not its class; the error itself
+ * is its `cause` in the attempt in which it was thrown.
+ */
 export class StepError extends Error {
-  constructor({ name, message }: StepErrorRecord) {
-    super(message);
+  readonly data: Metadata;
+
+  constructor({ name, message, data = {} }: StepErrorRecord, options?: ErrorOptions) {
+    super(message, options);
     this.name = name;
+    this.data = data;
   }
 }
 
@@ -45,108 +58,227 @@ export type Step = <T>(
   options?: StepOptions,
 ) => Promise<Awaited<T>>;
 
+/** How a body ended. */
+type Outcome =
+  | { readonly result: unknown; readonly error?: undefined }
+  | { readonly error: unknown };
+
 /**
- * Durable steps. A step is identified by its name and its ordinal among steps of that name, so
- * several steps can run concurrently. Its start is durable before its body runs, and a recorded
+ * Durable steps. A step is identified by its name and its id, or by its ordinal among the steps of its
+ * name, so several steps can run concurrently. Its start is durable before its body runs, and a recorded
  * result is never computed again.
  */
 export class Steps {
   readonly #turn: Turn;
   readonly #journal: Journal;
+  readonly #ends: Ends;
   readonly #hooks: RunHooks;
-  readonly #signal: () => AbortSignal;
-  readonly #counts = new Map<string, number>();
+  readonly #ids = new Map<string, Set<string | undefined>>();
+  readonly #warned = new Set<string>();
 
-  /** @param signal what bodies get: it does not abort when the server stops */
-  constructor(turn: Turn, journal: Journal, hooks: RunHooks, signal: () => AbortSignal) {
+  constructor(turn: Turn, { journal, ends, hooks }: TurnParts) {
     this.#turn = turn;
     this.#journal = journal;
+    this.#ends = ends;
     this.#hooks = hooks;
-    this.#signal = signal;
   }
 
-  async run<T>(
+  run<T>(
     name: string,
     body: (context: StepContext) => T,
-    options: StepOptions = {},
+    { takers, ...options }: StepOptions & { readonly takers: Takers },
   ): Promise<Awaited<T>> {
-    const n = (this.#counts.get(name) ?? 0) + 1;
-    this.#counts.set(name, n);
-    let recorded: ReturnType<Journal["step"]>;
-    try {
-      recorded = this.#journal.step(name, n);
-    } catch (error) {
-      return this.#hooks.giveUp(error);
+    const { id } = options;
+    const problem = this.#problemOf(name, id);
+    if (problem !== undefined) return Promise.reject(new TypeError(problem));
+    const step = this.#journal.step(name, id);
+    const { end } = step;
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: Outcome): void => {
+        const isResult = "result" in outcome;
+        takers.settle(isResult ? "fulfilled" : "rejected");
+        if (isResult) resolve(outcome.result as Awaited<T>);
+        else reject(outcome.error);
+      };
+      if (end !== undefined) {
+        this.#ends.replay(step, () => {
+          this.#ends.passTo(end.timestamp);
+          settle(replayed(end));
+        });
+      } else this.#ends.during(this.#perform(step, { body, options, settle })).catch(reject);
+    });
+  }
+
+  /** Notes the step of this name and id, and says why there may not be one. */
+  #problemOf(name: string, id: string | undefined): string | undefined {
+    if (id !== undefined && (typeof id !== "string" || id === "")) {
+      return `the id of step(${JSON.stringify(name)}) must be a text, not ${JSON.stringify(id)}`;
     }
-    const { isStarted, end } = recorded;
-    if (end !== undefined) return replayed(end.result as Awaited<T>, end.error);
+    const ids = this.#ids.get(name) ?? new Set();
+    this.#ids.set(name, ids);
+    if (id === undefined && ids.has(id)) this.#warnOfOrder(name);
+    if (id !== undefined && ids.has(id)) {
+      return (
+        `step(${JSON.stringify(name)}) was called twice with the id ${JSON.stringify(id)} in one turn; ` +
+        `for a repetition count it yourself: { id: \`${id}:\${n}\` }`
+      );
+    }
+    ids.add(id);
+    return undefined;
+  }
+
+  #warnOfOrder(name: string): void {
+    this.#warnOnce(
+      `step(${JSON.stringify(name)}) is called several times without ids, so a replay can only go by ` +
+        "their order: say what each is for, such as { id: order.id }",
+    );
+  }
+
+  #warnOfKey(name: string): void {
+    this.#warnOnce(
+      `step(${JSON.stringify(name)}) takes its context, so it runs again after a crash, but it does not ` +
+        "use its key: pass the key to the service, or leave out the parameter",
+    );
+  }
+
+  #warnOnce(warning: string): void {
+    if (!this.#warned.has(warning)) this.#turn.warn?.(warning);
+    this.#warned.add(warning);
+  }
+
+  async #perform(step: RecordedStep, { body, options, settle }: Performance): Promise<void> {
+    const { name, isStarted } = step;
+    await this.#ends.begin(() => this.#journal.contradictionOfStep(step));
     const mayRepeat = options.idempotent ?? body.length > 0;
-    if (isStarted && !mayRepeat) throw await this.#unknown(name, n);
-    const start = isStarted ? undefined : this.#event("step-start", name, n, {});
+    if (isStarted && !mayRepeat) {
+      const message = `a crash cut step "${name}"; it may or may not have done its work`;
+      return this.#arrive(step, { error: new StepUnknownError(message) }, settle);
+    }
+    const start = isStarted ? undefined : this.#event("step-start", step);
     const ended = await this.#hooks.begin(`step "${name}"`, start);
-    try {
-      return await this.#perform(name, n, body);
-    } finally {
-      await ended();
-    }
+    const outcome = await this.#outcome(step, body);
+    if (this.#isCanceled) settle(outcome);
+    else this.#arrive(step, outcome, settle, ended);
   }
 
-  #note(event: InternalEvent): Promise<void> {
-    return this.#hooks.say([event]);
+  get #isCanceled(): boolean {
+    const { aborted, reason } = this.#turn.signal;
+    return aborted && !ServerStopping.is(reason);
   }
 
-  async #perform<T>(
-    name: string,
-    n: number,
-    body: (context: StepContext) => T,
-  ): Promise<Awaited<T>> {
-    const { task, message, signal } = this.#turn;
-    const key = `${task.id}:${message.messageId}:${name}:${n}`;
-    const cancelSignal = this.#signal;
-    const context: StepContext = {
-      key,
-      get signal() {
-        return cancelSignal();
-      },
-    };
-    let result: Awaited<T>;
+  #arrive(
+    step: RecordedStep,
+    outcome: Outcome,
+    settle: (outcome: Outcome) => void,
+    ended?: () => Promise<void>,
+  ): void {
+    this.#ends.arrive(async () => {
+      // Not awaited: anything recorded later comes after it in the log.
+      const at = this.#turn.now();
+      const facts = { ...recordOf(outcome), timestamp: at.toISOString() };
+      void this.#hooks.say([this.#event("step-end", step, facts)]).catch(() => undefined);
+      try {
+        // Does not return if the server stops and another attempt continues.
+        await ended?.();
+        this.#ends.handed(at);
+        settle(outcome);
+      } catch (error) {
+        // The task was canceled.
+        settle({ error });
+      }
+    });
+  }
+
+  async #outcome(
+    { name, n, id }: RecordedStep,
+    body: (context: StepContext) => unknown,
+  ): Promise<Outcome> {
+    const { task, message } = this.#turn;
+    // An ordinal does not have this form, and an encoded id no colon.
+    const last = id === undefined ? String(n) : `id=${encodeURIComponent(id)}`;
+    const context = new BodyContext(`${task.id}:${message.messageId}:${name}:${last}`);
     try {
-      const given = await body(context);
-      result = given === undefined ? given : jsonCopy(given, `the result of step "${name}"`);
+      const given = await this.#hooks.scope.enterStep(name, () => body(context));
+      const result = given === undefined ? given : jsonCopy(given, `the result of step "${name}"`);
+      if (body.length > 0 && !context.isKeyRead) this.#warnOfKey(name);
+      return { result };
     } catch (error) {
-      if (!signal.aborted)
-        await this.#note(this.#event("step-end", name, n, { error: recordOf(error) }));
-      throw error;
+      return {
+        error: this.#isCanceled ? error : new StepError(recordedError(error), { cause: error }),
+      };
     }
-    // Not awaited: anything recorded later comes after it in the log.
-    void this.#note(this.#event("step-end", name, n, result === undefined ? {} : { result })).catch(
-      () => undefined,
-    );
-    return result;
   }
 
-  async #unknown(name: string, n: number): Promise<StepUnknownError> {
-    const error = new StepUnknownError(
-      `a crash cut step "${name}"; it may or may not have done its work`,
-    );
-    await this.#note(this.#event("step-end", name, n, { error: recordOf(error) }));
-    return error;
-  }
-
-  #event(kind: "step-start" | "step-end", name: string, n: number, facts: object): InternalEvent {
-    return { kind: `internal:${kind}`, taskId: this.#turn.task.id, name, n, ...facts };
+  #event(
+    kind: "step-start" | "step-end",
+    { name, n, id }: RecordedStep,
+    facts: object = {},
+  ): InternalEvent {
+    const taskId = this.#turn.task.id;
+    const known = { taskId, name, n, ...(id !== undefined && { id }), after: this.#ends.place };
+    return { kind: `internal:${kind}`, ...known, ...facts };
   }
 }
 
-function replayed<T>(result: T, error: StepErrorRecord | undefined): T {
-  if (error === undefined) return result;
-  throw error.name === "StepUnknownError"
-    ? new StepUnknownError(error.message)
-    : new StepError(error);
+class BodyContext implements StepContext {
+  readonly #key: string;
+  isKeyRead = false;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  get key(): string {
+    this.isKeyRead = true;
+    return this.#key;
+  }
+
+  get signal(): never {
+    throw new TypeError(
+      "a step has no signal of its own: write run({ signal, step }) and use the signal of the turn",
+    );
+  }
 }
 
-function recordOf(error: unknown): StepErrorRecord {
-  return error instanceof Error
-    ? { name: error.name, message: error.message }
-    : { name: "Error", message: String(error) };
+interface Performance {
+  readonly body: (context: StepContext) => unknown;
+  readonly options: StepOptions;
+  readonly settle: (outcome: Outcome) => void;
+}
+
+function replayed({
+  result,
+  error,
+}: {
+  readonly result?: unknown;
+  readonly error?: StepErrorRecord;
+}): Outcome {
+  if (error === undefined) return { result };
+  const isUnknown = error.name === "StepUnknownError";
+  return { error: isUnknown ? new StepUnknownError(error.message) : new StepError(error) };
+}
+
+function recordOf(outcome: Outcome): object {
+  if ("result" in outcome) return outcome.result === undefined ? {} : { result: outcome.result };
+  const { name, message, data } = recordedError(outcome.error);
+  return { error: { name, message, ...(data && { data }) } };
+}
+
+function recordedError(error: unknown): StepErrorRecord {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+  if (error instanceof StepError) return error;
+  const { name, message } = error;
+  const fields = Object.entries(error).filter(
+    ([field, value]) => field !== "name" && isJson(value),
+  );
+  return { name, message, ...(fields.length > 0 && { data: Object.fromEntries(fields) }) };
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    jsonCopy(value, "");
+    return true;
+  } catch {
+    return false;
+  }
 }
