@@ -234,7 +234,9 @@ export class Run {
     if (this.#refused || this.#abort.signal.aborted) return this.#untilCanceled();
     const parked = this.parking.wait();
     this.#span.end();
-    this.#timer = until?.getTime();
+    const time = until?.getTime();
+    // The end of its question is no timer of its own.
+    this.#timer = time === this.#until ? undefined : time;
     this.#isKept = recall !== undefined;
     this.#setWakeTime();
     const { hooks, live } = this.#options;
