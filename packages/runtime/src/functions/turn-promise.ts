@@ -107,16 +107,23 @@ function plainThen<T>(
   return derived;
 }
 
+function define(
+  name: string,
+  descriptor: ThisType<TurnPromise<unknown>> & PropertyDescriptor,
+): void {
+  void Object.defineProperty(TurnPromise.prototype, name, descriptor);
+}
+
 // `await` does not call `then`. It reads the constructor, if the promise has another prototype.
-void Object.defineProperty(TurnPromise.prototype, "constructor", {
-  get(this: TurnPromise<unknown>) {
+define("constructor", {
+  get() {
     this.takers.addAwait();
     return Promise;
   },
 });
 
-void Object.defineProperty(TurnPromise.prototype, "then", {
-  value(this: TurnPromise<unknown>, ...settlers: Parameters<Promise<unknown>["then"]>) {
+define("then", {
+  value(...settlers: Parameters<Promise<unknown>["then"]>) {
     this.takers.addThen(settlers);
     return plainThen(this, settlers);
   },
