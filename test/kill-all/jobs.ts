@@ -60,7 +60,7 @@ async function* burst(round: number): AsyncGenerator<string, void, unknown> {
 /** May run again after a crash, with the same key. Returns the phase. */
 function pay({ step, message }: FunctionTurn, receiverUrl: string, round: number): Promise<number> {
   const effect = { by: message.messageId, name: `pay ${round}` };
-  return step("pay", ({ key }) => cause(receiverUrl, { ...effect, key }));
+  return step("pay", ({ key }) => cause(receiverUrl, { ...effect, key }), { id: String(round) });
 }
 
 /** Must not run again: after a crash it is unknown whether it ran. */
@@ -70,7 +70,8 @@ async function ship(
   round: number,
 ): Promise<"shipped" | "unknown"> {
   try {
-    await step("ship", () => cause(receiverUrl, { by: message.messageId, name: `ship ${round}` }));
+    const effect = { by: message.messageId, name: `ship ${round}` };
+    await step("ship", () => cause(receiverUrl, effect), { id: String(round) });
     return "shipped";
   } catch (error) {
     if (error instanceof StepUnknownError) return "unknown";

@@ -106,12 +106,12 @@ export function defineAgent(given: AgentDefinition | ModelAgentDefinition): Agen
   if (subAgents !== undefined) {
     throw new TypeError("subAgents is for agents with a model: in run, use connect yourself");
   }
-  const timeouts = { inputTimeoutMs: info.inputTimeout?.ms };
+  const options = { inputTimeoutMs: info.inputTimeout?.ms, warned: new Set<string>() };
   const run = (turn: FunctionTurn): RunResult => definition.run(turn);
   return {
     ...id,
     info: definition.sideEffects === false ? { ...info, sideEffects: false } : info,
-    run: (turn) => new FunctionRun(turn, run, timeouts),
+    run: (turn) => new FunctionRun(turn, run, options),
     beforeAccept: (task) => (waitsForSchema(task) ? loadValidator() : undefined),
     accept: (task, message, at) => acceptFunctionAnswer(task, message, { now: at }),
   };

@@ -42,6 +42,7 @@ const MAX_BATCH = 64;
  */
 export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
   readonly inputTimeoutMs: number | undefined;
+  readonly warned: Set<string>;
   readonly #turn: Turn;
   readonly #run: (turn: FunctionTurn) => RunResult;
   #source: AsyncGenerator<Yielded, Yielded | void, unknown> | undefined;
@@ -60,15 +61,22 @@ export class FunctionRun implements AsyncIterableIterator<Batch>, RunHooks {
   #failure: { readonly error: unknown } | undefined;
   #take: ((result: Taken | Promise<Taken>) => void) | undefined;
 
-  /** @param options.inputTimeoutMs the agent's own time limit for answers */
+  /**
+   * @param options.inputTimeoutMs the agent's own time limit for answers
+   * @param options.warned what the operator was told of the agent, which is enough once
+   */
   constructor(
     turn: Turn,
     run: (turn: FunctionTurn) => RunResult,
-    { inputTimeoutMs }: { readonly inputTimeoutMs?: number | undefined } = {},
+    {
+      inputTimeoutMs,
+      warned = new Set(),
+    }: { readonly inputTimeoutMs?: number | undefined; readonly warned?: Set<string> } = {},
   ) {
     this.#turn = turn;
     this.#run = run;
     this.inputTimeoutMs = inputTimeoutMs;
+    this.warned = warned;
   }
 
   [Symbol.asyncIterator](): this {

@@ -74,7 +74,6 @@ export class Steps {
   readonly #ends: Ends;
   readonly #hooks: RunHooks;
   readonly #ids = new Map<string, Set<string | undefined>>();
-  readonly #warned = new Set<string>();
 
   constructor(turn: Turn, { journal, ends, hooks }: TurnParts) {
     this.#turn = turn;
@@ -142,8 +141,9 @@ export class Steps {
   }
 
   #warnOnce(warning: string): void {
-    if (!this.#warned.has(warning)) this.#turn.warn?.(warning);
-    this.#warned.add(warning);
+    const { warned } = this.#hooks;
+    if (!warned.has(warning)) this.#turn.warn?.(warning);
+    warned.add(warning);
   }
 
   async #perform(step: RecordedStep, { body, options, settle }: Performance): Promise<void> {

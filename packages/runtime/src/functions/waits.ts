@@ -30,6 +30,8 @@ export interface RunHooks extends EndsHooks {
   /** The agent's own time limit for answers, if it has one. */
   readonly inputTimeoutMs: number | undefined;
   readonly scope: FunctionScope;
+  /** What the operator was told of the agent, which is enough once. */
+  readonly warned: Set<string>;
   /** The sensitive answers of the run. */
   readonly secrets: Secrets;
 }
