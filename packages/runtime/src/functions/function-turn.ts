@@ -160,7 +160,7 @@ class TurnTools {
     this.#unnoticed.set(takers, promise);
     promise.then(
       () => this.#unnoticed.delete(takers),
-      () => undefined,
+      () => void (takers.hasFailed = true),
     );
     return new TurnPromise(takers, promise);
   }

@@ -72,8 +72,6 @@ export class TurnPromise<T> extends Promise<T> {
   constructor(takers: Takers, promise: Promise<T>) {
     super((resolve, reject) => void promise.then(resolve, reject));
     this.takers = takers;
-    const onFailure = (): void => void (takers.hasFailed = true);
-    promise.catch(onFailure);
     // Marks its rejection as handled.
     void plainThen(this, [undefined, () => undefined]);
   }
