@@ -79,9 +79,9 @@ function functionTurn(turn: Turn, tools: TurnTools): FunctionTurn {
     tools.promise("step", (takers) => tools.steps.run(name, body, { ...options, takers }));
   return {
     ...turn,
-    get signal() {
-      return tools.signal;
-    },
+    // Not an accessor: one in a literal gives each turn a hidden class of its own, which only a full
+    // garbage collection frees.
+    signal: cancelSignal(turn.signal),
     text: textOfParts(turn.message.parts),
     now: () => tools.now(),
     random: () => tools.random(),
@@ -110,7 +110,6 @@ class TurnTools {
   #parts: TurnParts | undefined;
   #steps: Steps | undefined;
   #waits: Waits | undefined;
-  #signal: AbortSignal | undefined;
   readonly #settled = new WeakSet<object>();
   readonly #begin: Date;
   #randoms = 0;
@@ -135,10 +134,6 @@ class TurnTools {
 
   get steps(): Steps {
     return (this.#steps ??= new Steps(this.#turn, this.#shared()));
-  }
-
-  get signal(): AbortSignal {
-    return (this.#signal ??= cancelSignal(this.#turn.signal));
   }
 
   get waits(): Waits {
