@@ -37,6 +37,7 @@ export {
   type ArtifactUpdateEvent,
   type PublicEvent,
   type StatusUpdateEvent,
+  TASK_METADATA,
   type TaskEvent,
   isFinal,
   isPublic,

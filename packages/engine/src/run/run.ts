@@ -8,6 +8,7 @@ import {
   type Metadata,
   ServerStopping,
   type StatusUpdateEvent,
+  type Task,
   type TaskState,
   type TraceContext,
   type TracingOptions,
@@ -25,6 +26,7 @@ import type { TaskFiles } from "../files/task-files.ts";
 import { Parking, type RunningTurn, type TurnFacts, createTurn } from "./turn.ts";
 import type { Replay } from "./replay.ts";
 import { RunSpan } from "./run-span.ts";
+import { eventsLeadingTo } from "../task/snapshot-events.ts";
 import { createStatusEvent, traceFields } from "../task/status.ts";
 import { askedUntil } from "../log/turn-log.ts";
 
@@ -337,7 +339,8 @@ export class Run {
     const { agent, live } = this.#options;
     try {
       for await (const yielded of agent.run(this.#turn)) {
-        this.#acceptAll(Array.isArray(yielded) ? yielded : [yielded as AgentEvent]);
+        const taken = this.#take(Array.isArray(yielded) ? yielded : [yielded as AgentEvent]);
+        if (taken !== undefined) await taken;
         if (this.#isOver()) break;
         const room = live.writer.room();
         if (room !== undefined) await room;
@@ -358,6 +361,25 @@ export class Run {
     hooks.onEnded(this, live);
   }
 
+  /** Accepts events; asynchronous only if the agent publishes a task among them. */
+  #take(events: readonly AgentEvent[]): Promise<void> | undefined {
+    const place = events.findIndex(({ kind }) => kind === "task");
+    if (place === -1) return void this.#acceptAll(events);
+    this.#acceptAll(events.slice(0, place));
+    return this.#takeTask(events[place] as Task, events.slice(place + 1));
+  }
+
+  /** A task that the agent publishes stands for the events that lead to it. */
+  async #takeTask(snapshot: Task, rest: readonly AgentEvent[]): Promise<void> {
+    if (this.#isOver()) return;
+    // It is compared with all that the agent has written before.
+    await this.#durable();
+    const { live, facts } = this.#options;
+    const task = live.isStored ? live.task : facts.task;
+    this.#acceptAll(eventsLeadingTo(snapshot, task, live.writer.nextState));
+    await this.#take(rest);
+  }
+
   /** Consecutive chunks, such as those of a burst, are written together. */
   #acceptAll(events: readonly AgentEvent[]): void {
     let plain: AgentEvent[] = [];
@@ -376,9 +398,6 @@ export class Run {
   #accept(event: AgentEvent): void {
     if (this.#isOver()) return;
     switch (event.kind) {
-      case "task":
-        // The task is in the log already, so an agent that starts with its task adds nothing.
-        return;
       case "message":
         return this.#reply(event as Message);
       case "status-update":
@@ -406,7 +425,8 @@ export class Run {
     const update = this.#createStatus(status.state, status.message, metadata);
     if (status.state !== "working") return this.#write([...this.#opening(), update]);
     const { writer } = this.#options.live;
-    const repeats = status.message === undefined && writer.nextState === "working";
+    const isBare = status.message === undefined && metadata === undefined;
+    const repeats = isBare && writer.nextState === "working";
     this.#announced = true;
     if (!repeats) this.#write([update]);
   }

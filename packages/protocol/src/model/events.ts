@@ -9,6 +9,7 @@ import {
 import { type InternalEvent, isMessageReceived } from "./journal.ts";
 import type { Message } from "./message.ts";
 import type { Metadata } from "./part.ts";
+import { isObject } from "../internal/json.ts";
 
 /** The whole task, as it was when the event was written. A log begins with one. */
 export type TaskEvent = Task;
@@ -72,7 +73,7 @@ export function applyEvent(task: Task | undefined, event: AgentEvent): Task {
   if (!isPublic(event)) return task;
   switch (event.kind) {
     case "status-update":
-      return withExtensionMetadata(withStatus(task, event.status), event);
+      return withStatusMetadata(withStatus(task, event.status), event);
     case "artifact-update":
       return withArtifact(task, event);
     case "message":
@@ -87,15 +88,23 @@ function withStatus(task: Task, status: TaskStatus): Task {
   return { ...withStatusMessage(task), status };
 }
 
+/** The metadata of a status under this name is metadata of its task. */
+export const TASK_METADATA = "https://convoke.dev/extensions/task-metadata/v1";
+
 /**
  * Copies metadata of extensions, which is keyed by URI, from a terminal status to the task, so that
- * later readers of the task see it. Other status metadata applies to the status only.
+ * later readers of the task see it, and `TASK_METADATA` from any. Other status metadata applies to the
+ * status only.
  */
-function withExtensionMetadata(task: Task, { status, metadata }: StatusUpdateEvent): Task {
-  if (metadata === undefined || !isTerminal(status.state)) return task;
-  const reports = Object.entries(metadata).filter(([name]) => name.includes("://"));
-  if (reports.length === 0) return task;
-  return { ...task, metadata: { ...task.metadata, ...Object.fromEntries(reports) } };
+function withStatusMetadata(task: Task, { status, metadata }: StatusUpdateEvent): Task {
+  if (metadata === undefined) return task;
+  const { [TASK_METADATA]: own, ...others } = metadata;
+  const reports = isTerminal(status.state)
+    ? Object.entries(others).filter(([name]) => name.includes("://"))
+    : [];
+  if (reports.length === 0 && !isObject(own)) return task;
+  const added = { ...Object.fromEntries(reports), ...(isObject(own) && own) };
+  return { ...task, metadata: { ...task.metadata, ...added } };
 }
 
 /**
