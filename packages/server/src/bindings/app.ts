@@ -90,8 +90,9 @@ export class App {
     | undefined;
   /** Describes the server to OAuth clients (RFC 9728). Absent if it accepts no tokens of an issuer. */
   readonly protectedResource: ((request: HttpRequest) => HttpResponse) | undefined;
+  #hasNoticedAgentRole = false;
 
-  constructor(parts: Omit<App, "toA2AError" | "extendedCardFor">) {
+  constructor(parts: Omit<App, "toA2AError" | "extendedCardFor" | "noticeAgentRole">) {
     this.engine = parts.engine;
     this.agent = parts.agent;
     this.find = parts.find;
@@ -131,6 +132,18 @@ export class App {
   extendedCardFor(request: HttpRequest): Call["extendedCard"] {
     const { extendedCard } = this;
     return extendedCard && ((caller) => extendedCard(request, caller));
+  }
+
+  /** Logs, once, that a client sends its messages as those of the agent. */
+  noticeAgentRole(): void {
+    if (this.#hasNoticedAgentRole) return;
+    this.#hasNoticedAgentRole = true;
+    this.logger.warn(
+      'a client of A2A 0.3 sends messages with role "agent": they are stored as "user"',
+      {
+        agentId: this.agent.id,
+      },
+    );
   }
 
   /** Converts an error to one that is safe to send. An unknown error is logged, with an id that the client receives. */

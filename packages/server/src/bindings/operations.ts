@@ -5,6 +5,7 @@ import {
   EXTENSIONS,
   type Metadata,
   type OperationName,
+  type SendMessageRequest,
   type Streams,
   resumptionCursor,
 } from "@convoke/protocol";
@@ -76,20 +77,16 @@ export async function performOperation(app: App, given: OperationRequest): Promi
 }
 
 /** Throws if the agent does not support the operation or its parameters are invalid. Performs nothing. */
-export function checkOperation(
-  { engine }: App,
-  operation: OperationName,
-  given: UncheckedRequest,
-): void {
+export function checkOperation(app: App, operation: OperationName, given: UncheckedRequest): void {
   const { params, codec } = given;
   if (isStream(operation)) {
-    checkStreaming({ engine });
-    STREAMS[operation].decode(params, codec);
+    checkStreaming(app);
+    STREAMS[operation].decode(params, codec, app);
     return;
   }
   const { check, decode } = CALLS[operation];
-  check?.({ engine });
-  decode(params, codec);
+  check?.(app);
+  decode(params, codec, app);
 }
 
 /** The parameters of a request, as the client sent them. */
@@ -109,14 +106,15 @@ interface BoundRequest {
 }
 
 async function performCall<Name extends keyof ServerCalls>(
-  { operations, authorization }: App,
+  app: App,
   operation: Name,
   { given, call }: BoundRequest,
 ): Promise<unknown> {
+  const { operations, authorization } = app;
   const { params, codec } = given;
   const row: CallRow<Name> = CALLS[operation];
   row.check?.(call);
-  const decoded = row.decode(params, codec);
+  const decoded = row.decode(params, codec, app);
   if (authorization.isLimited) await authorization.check(call.caller, operation, decoded);
   const result =
     operations === undefined
@@ -126,14 +124,15 @@ async function performCall<Name extends keyof ServerCalls>(
 }
 
 async function openStream<Name extends keyof Streams>(
-  { operations, authorization }: App,
+  app: App,
   operation: Name,
   { given, call }: BoundRequest,
 ): Promise<EventStreamSource> {
+  const { operations, authorization } = app;
   checkStreaming(call);
   const { params, codec } = given;
   const row: StreamRow<Name> = STREAMS[operation];
-  const decoded = row.decode(params, codec);
+  const decoded = row.decode(params, codec, app);
   if (authorization.isLimited) await authorization.check(call.caller, operation, decoded);
   const resumed = withCursor(params, call);
   if (operations === undefined) return row.perform(decoded, resumed);
@@ -144,10 +143,22 @@ function contextFor({ request, activation }: OperationRequest, call: Call): Oper
   return createContext(call, request.headers, activation.added ?? new Headers());
 }
 
+/**
+ * Clients of A2A 0.3 exist that name the role of the agent in every message that they send to one. The
+ * sender is the caller, so outside strict mode the message is stored as theirs.
+ */
+function decodeSend(params: unknown, codec: Codec, app: App): SendMessageRequest {
+  const request = codec.decodeSendMessage(params);
+  const { message } = request;
+  if (message.role !== "agent" || codec.version !== "0.3" || app.isStrict) return request;
+  app.noticeAgentRole();
+  return { ...request, message: { ...message, role: "user" } };
+}
+
 interface CallRow<Name extends keyof ServerCalls> {
   /** Throws if this agent does not support the operation, before the request is decoded. */
   readonly check?: (call: Pick<Call, "engine">) => unknown;
-  readonly decode: (params: unknown, codec: Codec) => ServerCalls[Name]["request"];
+  readonly decode: (params: unknown, codec: Codec, app: App) => ServerCalls[Name]["request"];
   readonly perform: (
     request: ServerCalls[Name]["request"],
     call: Call,
@@ -161,7 +172,7 @@ interface CallRow<Name extends keyof ServerCalls> {
 
 const CALLS: { readonly [Name in keyof ServerCalls]: CallRow<Name> } = {
   sendMessage: {
-    decode: (params, codec) => codec.decodeSendMessage(params),
+    decode: decodeSend,
     perform: sendMessage,
     encode: (result, codec) => codec.encodeSendResult(result),
   },
@@ -212,13 +223,13 @@ const CALLS: { readonly [Name in keyof ServerCalls]: CallRow<Name> } = {
 };
 
 interface StreamRow<Name extends keyof Streams> {
-  readonly decode: (params: unknown, codec: Codec) => Streams[Name];
+  readonly decode: (params: unknown, codec: Codec, app: App) => Streams[Name];
   readonly perform: (request: Streams[Name], call: Call) => Promise<EventStreamSource>;
 }
 
 const STREAMS: { readonly [Name in keyof Streams]: StreamRow<Name> } = {
   sendStreamingMessage: {
-    decode: (params, codec) => codec.decodeSendMessage(params),
+    decode: decodeSend,
     perform: sendStreamingMessage,
   },
   subscribeToTask: {
