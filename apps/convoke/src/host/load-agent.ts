@@ -263,7 +263,8 @@ async function* slow(
     yield `${chunk} `;
     // Chunks that were due before a crash do not wait again, so that a long answer ends however often
     // the process is killed.
-    if (chunk % CHUNKS_PER_STEP === 0) due = await step("pace", () => Date.now(), { id: String(chunk) });
+    if (chunk % CHUNKS_PER_STEP === 0)
+      due = await step("pace", () => Date.now(), { id: String(chunk) });
     due += PACE_MS;
     await sleep(Math.max(0, Math.min(PACE_MS, due - Date.now())), signal);
   }

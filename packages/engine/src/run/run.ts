@@ -364,7 +364,10 @@ export class Run {
   /** Accepts events; asynchronous only if the agent publishes a task among them. */
   #take(events: readonly AgentEvent[]): Promise<void> | undefined {
     const place = events.findIndex(({ kind }) => kind === "task");
-    if (place === -1) return void this.#acceptAll(events);
+    if (place === -1) {
+      this.#acceptAll(events);
+      return undefined;
+    }
     this.#acceptAll(events.slice(0, place));
     return this.#takeTask(events[place] as Task, events.slice(place + 1));
   }
