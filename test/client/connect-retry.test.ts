@@ -4,16 +4,13 @@ import { type Call, type Reply, pagesV1, result, startFakeAgent } from "./fake-a
 
 const TASK = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } };
 const LOST: Reply = { body: "{", end: "broken" };
-const IDEMPOTENT = {
-  capabilities: { extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }] },
-};
 
 /** Responds to the first calls as scripted, and then correctly. */
-async function anAgent(first: readonly Reply[], card: object = {}) {
+async function anAgent(first: readonly Reply[]) {
   const replies = [...first];
   const answer = (call: Call) =>
     replies.shift() ?? result(call, call.method === "SendMessage" ? { task: TASK } : TASK);
-  return startFakeAgent({ pages: pagesV1(card), answer });
+  return startFakeAgent({ pages: pagesV1(), answer });
 }
 
 function quick(retry: ConnectOptions["retry"] = {}): ConnectOptions {
@@ -84,36 +81,35 @@ describe("a read", () => {
 
 describe("a write", () => {
   test("is retried only if nothing of it can have arrived", async () => {
-    const agent = await anAgent([LOST, { status: 502 }, { status: 429 }]);
+    const later = { "Retry-After": "0" };
+    const agent = await anAgent([
+      LOST,
+      { status: 502 },
+      { status: 503 },
+      { status: 429 },
+      { status: 503, headers: later },
+    ]);
     const remote = await connect(agent.url, quick());
 
     await expect(remote.cancel("t1")).rejects.toMatchObject({ kind: "unreachable" });
     await expect(remote.cancel("t1")).rejects.toMatchObject({ httpStatus: 502 });
+    await expect(remote.cancel("t1")).rejects.toMatchObject({ httpStatus: 503 });
     expect((await remote.cancel("t1")).id).toBe("t1");
-    expect(agent.seen).toHaveLength(1 + 4);
+    expect(agent.seen).toHaveLength(1 + 6);
   });
 
-  test("a message that may have arrived is not sent again to an agent without idempotency", async () => {
-    const agent = await anAgent([LOST]);
+  test("a message is left to the run that sends it", async () => {
+    const agent = await anAgent([{ status: 429 }]);
     const remote = await connect(agent.url, quick());
 
-    await expect(remote.send("a", { reconnect: false })).rejects.toMatchObject({
-      kind: "unreachable",
-    });
+    await expect(remote.send("a", { reconnect: false })).rejects.toMatchObject({ httpStatus: 429 });
     expect(agent.seen).toHaveLength(1 + 1);
   });
 
-  test.each([
-    ["an agent with idempotency", IDEMPOTENT, {}],
-    ["any agent if that is enabled", {}, { sends: "always" }],
-  ] as const)("a message is sent again with the same id to %s", async (_, card, retry) => {
-    const agent = await anAgent([LOST, { status: 502 }], card);
-    const remote = await connect(agent.url, quick(retry));
+  test("the former option for messages is refused by name", async () => {
+    const agent = await anAgent([]);
+    const retry = { sends: "always" } as ConnectOptions["retry"];
 
-    expect((await remote.send("a", { reconnect: false })).task?.id).toBe("t1");
-
-    const messages = agent.seen.slice(1).map(({ call }) => call?.params["message"]);
-    expect(messages).toHaveLength(3);
-    expect(new Set(messages.map((message) => JSON.stringify(message))).size).toBe(1);
+    await expect(connect(agent.url, { retry })).rejects.toThrow("retry.sends was removed");
   });
 });

@@ -13,6 +13,11 @@ const busy = (retryAfter: string): FaultReply =>
 const busyUntil: FaultReply = (call) => busy(new Date(Date.now() + 2000).toUTCString())(call);
 
 const away = plainly("away", { status: 503, type: "text/plain" });
+const awayFor0s = plainly("away", {
+  status: 503,
+  type: "text/plain",
+  headers: { "Retry-After": "0" },
+});
 
 const unknown = plainly("who are you?", {
   status: 401,
@@ -99,10 +104,11 @@ export const REFUSALS: readonly FaultScenario[] = [
   },
   {
     id: "503-before-a-stream",
-    sentence: "The agent is unavailable three times before it accepts the message.",
+    sentence:
+      "The agent is unavailable three times, and says when to try again, before it accepts the message.",
     speaks: HTTP,
     asks: "stream",
-    replies: { sendStreamingMessage: [away, away, away, stream] },
+    replies: { sendStreamingMessage: [awayFor0s, awayFor0s, awayFor0s, stream] },
     right: GREETED,
   },
   {
@@ -110,9 +116,9 @@ export const REFUSALS: readonly FaultScenario[] = [
     sentence: "The agent is permanently unavailable for stream requests.",
     speaks: HTTP,
     asks: "stream",
-    settings: { giveUpMs: 800 },
     replies: { sendStreamingMessage: [away] },
-    right: { httpStatus: 503, says: /503.*away/ },
+    right: { error: "unreachable", says: /503.*away.*not resent: it may have arrived/ },
+    atMost: { sendStreamingMessage: 1 },
   },
   {
     id: "503-after-a-cut",

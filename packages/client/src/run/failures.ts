@@ -1,25 +1,8 @@
 import { ClientError, ERRORS, RemoteError } from "@convoke/protocol";
 
-/** Whether another attempt may succeed: the connection was lost, or the agent is overloaded. */
-export function isConnectionLoss(error: unknown): boolean {
-  return (error instanceof ClientError && error.kind === "unreachable") || isTemporary(error);
-}
-
 /** Whether no interface works. On the first attempt the card is wrong; later it may be temporary. */
 export function hasNoInterface(error: unknown): boolean {
   return error instanceof ClientError && error.kind === "no-interface";
-}
-
-/** Statuses of a proxy, or of an agent that is overloaded. */
-const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
-
-export function isTemporary(error: unknown): error is RemoteError {
-  if (!(error instanceof RemoteError)) return false;
-  return (
-    TEMPORARY.has(error.httpStatus) ||
-    error.reason === "Unavailable" ||
-    error.reason === "TooManyRequests"
-  );
 }
 
 export function isUnreadable(error: unknown): error is ClientError {
@@ -40,15 +23,6 @@ export function isUnsupported(error: unknown): boolean {
   if (!(error instanceof RemoteError)) return false;
   const { code } = error;
   return code === ERRORS.UnsupportedOperation.code || code === ERRORS.MethodNotFound.code;
-}
-
-/** Statuses that mean that the request was not processed. */
-const NOT_PROCESSED: ReadonlySet<number> = new Set([429, 503]);
-
-/** Whether the agent certainly did not process the message. */
-export function wasNotProcessed(error: unknown): boolean {
-  if (error instanceof ClientError) return error.sent === false;
-  return error instanceof RemoteError && NOT_PROCESSED.has(error.httpStatus);
 }
 
 export function errorMessage(error: unknown): string {

@@ -6,20 +6,18 @@ import {
   isTerminal,
 } from "@convoke/protocol";
 import { deduplicatesMessages } from "../cards/card.ts";
+import { isConnectionLoss, isTemporary, wasNotProcessed } from "../connection/loss.ts";
 import {
   EarlyCloseError,
   errorMessage,
   gaveUpError,
   hasNoInterface,
-  isConnectionLoss,
   isTaskNotFound,
-  isTemporary,
   isUnreadable,
   isUnsupported,
   notResentError,
   taskLostError,
   unreadableAgainError,
-  wasNotProcessed,
 } from "./failures.ts";
 import type { FollowSettings } from "./follow-options.ts";
 import { backoffMs, sleep } from "@convoke/protocol/internal";

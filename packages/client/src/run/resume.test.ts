@@ -429,8 +429,16 @@ describe("a message that may have been lost", () => {
     expect(methods()).toHaveLength(2);
   });
 
-  test.each([429, 503])("is sent again after %i, because then nothing was done", async (status) => {
-    const { agent, methods } = await agentThat([() => json("busy", status), hello]);
+  test.each<[string, Answer]>([
+    ["a 429", () => json("busy", 429)],
+    ["a 503 that says when", () => ({ status: 503, headers: { "Retry-After": "0" } })],
+    [
+      "a 503 in the words of A2A",
+      ({ id }) =>
+        json({ jsonrpc: "2.0", id, error: { code: -32603, message: "the server is full" } }, 503),
+    ],
+  ])("is sent again after %s, because then nothing was done", async (_, refusal) => {
+    const { agent, methods } = await agentThat([refusal, hello]);
     const remote = await connect(agent.url);
 
     expect((await remote.stream("Ann").result).text).toBe("Hello");

@@ -60,11 +60,15 @@ function remoteError(value: unknown, head: ResponseHead): RemoteError {
   const { code, message, data, details, status } = asBody(value);
   const words = typeof message === "string" ? message : JSON.stringify(value);
   if (typeof status !== "string" && !Array.isArray(details)) {
-    return createError(words, head, { data, ...(typeof code === "number" && { code }) });
+    // Proxies write codes into their bodies, too, but those are HTTP or gRPC statuses.
+    const isOfAgent = errorReasonInDetails(data) !== undefined || Number(code) < 0;
+    return createError(words, head, { data, isOfAgent, ...(typeof code === "number" && { code }) });
   }
-  const reason = errorReasonInDetails(details) ?? errorReasonFromStatus(String(status), words);
+  const named = errorReasonInDetails(details);
+  const reason = named ?? errorReasonFromStatus(String(status), words);
   return createError(words, head, {
     data: details,
+    isOfAgent: named !== undefined,
     ...(reason && { reason, code: ERRORS[reason].code }),
   });
 }
@@ -73,17 +77,40 @@ interface ErrorContent {
   readonly code?: number;
   readonly reason?: ErrorReason;
   readonly data?: unknown;
+  /** Whether the error is in the words of A2A, which no proxy speaks. */
+  readonly isOfAgent?: boolean;
 }
 
-function createError(words: string, head: ResponseHead, { code, data, reason }: ErrorContent) {
+function createError(
+  words: string,
+  head: ResponseHead,
+  { code, data, reason, isOfAgent = false }: ErrorContent,
+): RemoteError {
   const { status: httpStatus, headers } = head;
+  const known = reason ?? errorReason({ httpStatus, code, details: data });
+  const retryAfterMs = parseRetryAfter(headers["retry-after"]) ?? retryDelayIn(data);
+  const isRefusal =
+    httpStatus === 429 ||
+    (httpStatus === 503 && retryAfterMs !== undefined) ||
+    (isOfAgent && isOverload(known));
   return new RemoteError(withChallenge(words, head), {
     httpStatus,
     code,
-    reason: reason ?? errorReason({ httpStatus, code, details: data }),
+    reason: known,
     data,
-    retryAfterMs: parseRetryAfter(headers["retry-after"]) ?? retryDelayIn(data),
+    retryAfterMs,
+    // What ends an open stream comes after the agent has accepted the request.
+    ...(isRefusal && !isEventStream(head) && { processed: false }),
   });
+}
+
+/**
+ * Whether the agent refuses a request for its load. Only in the agent's own words does it mean that
+ * the request was not processed: a bare 503, or `UNAVAILABLE`, may be of a proxy that lost the agent
+ * at work.
+ */
+export function isOverload(reason: ErrorReason | undefined): boolean {
+  return reason === "Unavailable" || reason === "TooManyRequests";
 }
 
 /** A rejected caller needs to know which credentials would be accepted. */
@@ -136,7 +163,7 @@ const BY_CODE = new Map<number, ErrorReason>(
 );
 
 /** The reason of an error: from its details, else from its HTTP status, else from its code. */
-export function errorReason({ httpStatus, code, details }: ErrorFacts): ErrorReason | undefined {
+function errorReason({ httpStatus, code, details }: ErrorFacts): ErrorReason | undefined {
   const named = errorReasonInDetails(details);
   if (named !== undefined) return named;
   if (code === undefined || code === ERRORS.Internal.code) {

@@ -19,10 +19,11 @@ import type { ChosenInterface } from "../cards/choose-interface.ts";
 import type { GrpcChannel, GrpcEnd } from "./http2-channel.ts";
 import type { DecodeEvent, Transport } from "./transport.ts";
 import {
-  errorReason,
   errorReasonFromStatus,
   errorReasonInDetails,
   grpcStatusName,
+  isOverload,
+  parseError,
   retryDelayIn,
 } from "./errors.ts";
 
@@ -202,21 +203,27 @@ function grpcError(end: GrpcEnd, clean: (text: string) => string): RemoteError |
   if (status === 0 && httpStatus === 200) return undefined;
   // A proxy without gRPC responded.
   if (status === undefined) {
-    return new RemoteError(`HTTP ${httpStatus} instead of a gRPC response`, {
-      httpStatus,
-      reason: errorReason({ httpStatus }),
+    const { headers } = end;
+    return parseError("", {
+      status: httpStatus,
+      statusText: "instead of a gRPC response",
+      headers,
     });
   }
   const details = parseDetails(end.details);
   const name = grpcStatusName(status);
-  const reason = errorReasonInDetails(details) ?? errorReasonFromStatus(name, end.message);
+  const named = errorReasonInDetails(details);
+  const reason = named ?? errorReasonFromStatus(name, end.message);
+  const retryAfterMs = pushback(end) ?? retryDelayIn(details);
+  const isOfAgent = named !== undefined || retryAfterMs !== undefined;
   const row = reason === undefined ? ERRORS.Internal : ERRORS[reason];
   return new RemoteError(withChallenge(clean(end.message) || `gRPC ${name}`, end), {
     httpStatus: row.http,
     code: row.code,
     reason,
     data: details,
-    retryAfterMs: pushback(end) ?? retryDelayIn(details),
+    retryAfterMs,
+    ...(isOfAgent && isOverload(reason) && { processed: false }),
   });
 }
 

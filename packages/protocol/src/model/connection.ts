@@ -234,6 +234,7 @@ export interface RemoteErrorOptions {
   readonly reason?: ErrorReason | undefined;
   readonly data?: unknown;
   readonly retryAfterMs?: number | undefined;
+  readonly processed?: false | undefined;
 }
 
 /** The agent returned an error. Message, code and data are the agent's own, and do not depend on the binding. */
@@ -247,6 +248,11 @@ export class RemoteError extends Error {
   readonly httpStatus: number;
   /** How long the agent asks to wait before a retry. */
   readonly retryAfterMs: number | undefined;
+  /**
+   * False if the agent certainly did not process the request; undefined if that is unknown: a proxy
+   * that lost the agent answers with an error, too, after the agent has done the work.
+   */
+  readonly processed: false | undefined;
 
   constructor(message: string, options: RemoteErrorOptions) {
     super(message);
@@ -256,5 +262,6 @@ export class RemoteError extends Error {
     this.data = options.data;
     this.httpStatus = options.httpStatus;
     this.retryAfterMs = options.retryAfterMs;
+    this.processed = options.processed;
   }
 }
