@@ -162,25 +162,32 @@ test("an error of a remote agent keeps its text", async () => {
   expect(text).toBe("the remote agent responded with an error: I read no such thing");
 });
 
-test.each([
-  ["invalid params", -32602],
-  ["an unsupported operation", -32004],
-])(
-  "an agent that chooses its context ids itself, and names ours %s, may do so",
-  async (_, code) => {
-    const agent = await startFakeAgent({
-      pages: pagesV1(),
-      answer: (call) => {
-        const { contextId } = call.params["message"] as { readonly contextId?: string };
-        if (contextId !== undefined) return failure(call, { code, message: "unknown context" });
-        const status = { state: "TASK_STATE_COMPLETED" };
-        return events(call, [{ task: { id: "t1", contextId: "mine", status } }]);
-      },
-    });
-    const bridge = await serveHere(await connect(agent.url));
-    onTestFinished(() => bridge.close());
-    const remote = await connect(bridge.url);
+/** An agent that chooses its context ids itself, and what a bridge to it makes of a message. */
+async function besideOwnContexts(code: number, card: object) {
+  const agent = await startFakeAgent({
+    pages: pagesV1(card),
+    answer: (call) => {
+      const { contextId } = call.params["message"] as { readonly contextId?: string };
+      if (contextId !== undefined) return failure(call, { code, message: "unknown context" });
+      const status = { state: "TASK_STATE_COMPLETED" };
+      return events(call, [{ task: { id: "t1", contextId: "mine", status } }]);
+    },
+  });
+  const bridge = await serveHere(await connect(agent.url));
+  onTestFinished(() => bridge.close());
+  const remote = await connect(bridge.url);
+  const { task } = await remote.send("hello");
+  const messages = agent.seen.filter(({ call }) => call !== undefined).length;
+  return { state: task?.status.state, messages };
+}
 
-    expect((await remote.send("hello")).task?.status.state).toBe("completed");
-  },
-);
+test.each([
+  ["invalid params", -32602, {}],
+  ["an unsupported operation", -32004, { capabilities: {} }],
+])("an agent that names our context id %s gets the message without it", async (_, code, card) => {
+  expect((await besideOwnContexts(code, card)).state).toBe("completed");
+});
+
+test("an agent that promises streams and ends one with -32004 is not sent the message again", async () => {
+  expect(await besideOwnContexts(-32004, {})).toEqual({ state: "failed", messages: 1 });
+});

@@ -17,7 +17,7 @@ import express from "express";
 import { type SdkServer, closeBoth, listenGrpc, listenHttp } from "./sdk-server.ts";
 
 /** Returns the parts that it receives, or waits for more if told to ask. */
-const executor: AgentExecutor = {
+const echo: AgentExecutor = {
   async execute({ taskId, contextId, userMessage, task }, bus) {
     const ids = { taskId, contextId };
     const status = (state: TaskStatusUpdateEvent["status"]["state"], final: boolean) =>
@@ -66,7 +66,7 @@ const executor: AgentExecutor = {
 };
 
 /** `@a2a-js/sdk` 0.3.14, set up as documented. */
-export async function startSdkV03(): Promise<SdkServer> {
+export async function startSdkV03(executor = echo): Promise<SdkServer> {
   const app = express();
   const { server: http, port } = await listenHttp(app);
   const grpc = new GrpcServer();

@@ -18,7 +18,7 @@ import express from "express";
 import { type SdkServer, closeBoth, listenGrpc, listenHttp } from "./sdk-server.ts";
 
 /** Returns the parts that it receives, or fails as instructed. */
-const executor: AgentExecutor = {
+const echo: AgentExecutor = {
   async execute({ taskId, contextId, userMessage, task }, bus) {
     const ids = { taskId, contextId };
     const status = (state: TaskState) =>
@@ -79,7 +79,7 @@ const executor: AgentExecutor = {
 };
 
 /** `@a2a-js/sdk` 1.3.0, set up as documented. */
-export async function startSdkV1(): Promise<SdkServer> {
+export async function startSdkV1(executor = echo): Promise<SdkServer> {
   const app = express();
   const { server: http, port } = await listenHttp(app);
   const grpc = new GrpcServer();

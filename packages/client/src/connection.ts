@@ -2,7 +2,7 @@
 // an agent that work for a local task.
 
 export { RemoteAgent } from "./agent/remote-agent.ts";
-export { RemoteTask, findTask, isRefusal, remoteContextId } from "./bridge/remote-task.ts";
+export { RemoteTask, findTask, remoteContextId } from "./bridge/remote-task.ts";
 export type {
   CallOptions,
   Calls,

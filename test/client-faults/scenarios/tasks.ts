@@ -103,12 +103,12 @@ export const TASKS: readonly FaultScenario[] = [
   },
   {
     id: "no-streams-after-all",
-    sentence: "The card declares streaming, but the agent rejects it (-32004).",
+    sentence: "The card declares streaming, but the agent has no such method (-32601).",
     speaks: HTTP,
     asks: "stream",
     replies: {
       sendMessage: [sends(aTask("submitted"))],
-      sendStreamingMessage: [refuses("UnsupportedOperation")],
+      sendStreamingMessage: [refuses("MethodNotFound")],
       getTask: [shows(aTask("working", GREETING[0])), shows(DONE)],
     },
     right: GREETED,

@@ -9,8 +9,8 @@ import {
   type TaskPage,
 } from "@convoke/protocol";
 import { type PageRequest, readPages, startTimer } from "@convoke/protocol/internal";
-import { deduplicatesMessages } from "../cards/card.ts";
-import { isUnsupported } from "../run/failures.ts";
+import { deduplicatesMessages, promisesStreams } from "../cards/card.ts";
+import { isUnsupported, isUnsupportedOperation } from "../run/failures.ts";
 import type { FollowOptions } from "../run/follow-options.ts";
 import type { Run } from "../run/run.ts";
 import { hasMessage } from "../run/task-events.ts";
@@ -89,6 +89,17 @@ export class RemoteTask {
     return deduplicatesMessages(this.#agent.card);
   }
 
+  /**
+   * Whether the agent rejected the message itself, so that another one may be sent in its place. If its
+   * card promises streams, -32004 may also end a stream after the agent has worked.
+   */
+  isRefusal(error: unknown): error is RemoteError {
+    if (isUnsupportedOperation(error)) {
+      return this.deduplicates || !promisesStreams(this.#agent.card);
+    }
+    return error instanceof RemoteError && error.code === ERRORS.InvalidParams.code;
+  }
+
   /** Sends the message that creates the task. `isRepeat` if an earlier attempt may have sent it. */
   async *open<T, End>(
     message: Message & Pick<RemoteTaskIds, "contextId">,
@@ -98,7 +109,7 @@ export class RemoteTask {
     try {
       return yield* follow(this.#send(message));
     } catch (error) {
-      if (this.ids !== undefined || !isRefusal(error)) throw error;
+      if (this.ids !== undefined || !this.isRefusal(error)) throw error;
       // The agent may have a task for this message but not recognize the repeated one as the same.
       const begun = isRepeat ? await this.#findBegun(message) : undefined;
       if (begun !== undefined) return yield* follow(this.#subscribe(begun.id));
@@ -166,16 +177,6 @@ export class RemoteTask {
       throw error;
     }
   }
-}
-
-const REFUSALS: ReadonlySet<number | undefined> = new Set([
-  ERRORS.InvalidParams.code,
-  ERRORS.UnsupportedOperation.code,
-]);
-
-/** Whether the agent rejected the message itself, as opposed to failing while it handled it. */
-export function isRefusal(error: unknown): error is RemoteError {
-  return error instanceof RemoteError && REFUSALS.has(error.code);
 }
 
 /** How many of the newest messages of a task are searched. */

@@ -27,6 +27,11 @@ export function refusesStreams(card: RawCard): boolean {
   return capabilitiesOf(card)["streaming"] === false;
 }
 
+/** Whether the card says that the agent streams: then an error of a stream is not about streaming. */
+export function promisesStreams(card: RawCard): boolean {
+  return capabilitiesOf(card)["streaming"] === true;
+}
+
 /** Whether there is a card for authenticated callers: a field in 0.3, a capability in 1.0. */
 export function offersExtendedCard(card: RawCard): boolean {
   const { extendedAgentCard } = capabilitiesOf(card);

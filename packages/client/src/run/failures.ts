@@ -19,10 +19,18 @@ export function isNotCancelable(error: unknown): error is RemoteError {
 
 /** Whether the agent does not support the operation, or not for this task. */
 export function isUnsupported(error: unknown): boolean {
+  return isMissing(error) || isUnsupportedOperation(error);
+}
+
+/** Whether the agent has no such operation: then the request was not processed. */
+export function isMissing(error: unknown): boolean {
   if (error instanceof ClientError) return error.kind === "unsupported";
-  if (!(error instanceof RemoteError)) return false;
-  const { code } = error;
-  return code === ERRORS.UnsupportedOperation.code || code === ERRORS.MethodNotFound.code;
+  return error instanceof RemoteError && error.code === ERRORS.MethodNotFound.code;
+}
+
+/** -32004. Servers also end a stream with it if the events of the agent are not in order: after its work. */
+export function isUnsupportedOperation(error: unknown): error is RemoteError {
+  return error instanceof RemoteError && error.code === ERRORS.UnsupportedOperation.code;
 }
 
 export function errorMessage(error: unknown): string {
@@ -68,5 +76,13 @@ export function notResentError(error: unknown): ClientError {
     `${errorMessage(error)}. The message was not resent: it may have arrived, and the agent's card ` +
     `does not say that it deduplicates messages. If receiving it twice does no harm, ` +
     `set reconnect.resend to "always"`;
+  return new ClientError("unreachable", message, { cause: error });
+}
+
+export function notMovedError(error: unknown, taskId: string, waitedMs: number): ClientError {
+  const seconds = Math.round(waitedMs / 1000);
+  const message =
+    `${errorMessage(error)}. The message is in the history of task ${taskId}, which still shows the ` +
+    `same question after ${seconds} s. The answer may have been taken, so it was not sent again`;
   return new ClientError("unreachable", message, { cause: error });
 }

@@ -1,20 +1,17 @@
-import {
-  type Connection,
-  RemoteError,
-  type Task,
-  isInterrupted,
-  isTerminal,
-} from "@convoke/protocol";
-import { deduplicatesMessages } from "../cards/card.ts";
+import { type Connection, RemoteError, type Task, isTerminal } from "@convoke/protocol";
+import { deduplicatesMessages, promisesStreams } from "../cards/card.ts";
 import { isConnectionLoss, isTemporary, wasNotProcessed } from "../connection/loss.ts";
 import {
   EarlyCloseError,
   errorMessage,
   gaveUpError,
   hasNoInterface,
+  isMissing,
   isTaskNotFound,
   isUnreadable,
   isUnsupported,
+  isUnsupportedOperation,
+  notMovedError,
   notResentError,
   taskLostError,
   unreadableAgainError,
@@ -28,6 +25,8 @@ import {
   type RunStep,
   type TaskSnapshot,
   hasMessage,
+  hasMovedOn,
+  isAtRest,
 } from "./task-events.ts";
 
 export interface RecoveryOptions {
@@ -75,8 +74,7 @@ export class Recovery {
   }
 
   /** Fetches the task, retrying while the agent cannot be reached. */
-  async task(signal: AbortSignal | undefined): Promise<Task> {
-    const taskId = this.#fold.taskId ?? "";
+  async task(signal: AbortSignal | undefined, taskId = this.#fold.taskId ?? ""): Promise<Task> {
     for (;;) {
       try {
         return await this.#connection.call("getTask", { taskId }, { signal });
@@ -102,9 +100,9 @@ export class Recovery {
     }
   }
 
-  noticePolling(): void {
+  noticePolling(why = "does not stream; its task"): void {
     const { url } = this.#connection.selectedInterface;
-    const message = `${url} does not stream; its task is polled`;
+    const message = `${url} ${why} is polled`;
     this.#settings.onNotice({ kind: "polling", message });
   }
 
@@ -114,17 +112,34 @@ export class Recovery {
     error: unknown,
     signal: AbortSignal | undefined,
   ): Promise<RecoveryStep> {
-    if (step === "send" && isUnsupported(error)) return { next: "call" };
+    if (step === "send" && this.#hasNoStreams(error)) return { next: "call" };
     const { reconnectForMs, resendAlways } = this.#settings;
-    if (!isConnectionLoss(error) || reconnectForMs === undefined) throw error;
-    if (wasNotProcessed(error) || resendAlways || deduplicatesMessages(this.#connection.card)) {
+    if (reconnectForMs === undefined) throw error;
+    const isLost = isConnectionLoss(error);
+    if (!isLost && !isUnsupportedOperation(error)) throw error;
+    if (isLost && (wasNotProcessed(error) || resendAlways || this.#deduplicates)) {
       await this.#wait(error, signal);
       return { next: step };
     }
-    const task = await this.#taskWithMessage(error, signal);
-    if (task === undefined) throw notResentError(error);
-    if (isAtRest(task)) return { next: "over", task };
-    return { next: step === "call" ? "poll" : "subscribe", task };
+    if (isLost) await this.#wait(error, signal);
+    const task = await this.#taskWithMessage(signal);
+    if (task === undefined) throw isLost ? notResentError(error) : error;
+    const moved = await this.#whenMoved(task, error, signal);
+    if (isAtRest(moved)) return { next: "over", task: moved };
+    return { next: step === "call" ? "poll" : "subscribe", task: moved };
+  }
+
+  get #deduplicates(): boolean {
+    return deduplicatesMessages(this.#connection.card);
+  }
+
+  /**
+   * Whether the agent refuses to stream, so that the message can be sent in a call. If its card promises
+   * streams, -32004 is about something else, and may come after the agent has worked.
+   */
+  #hasNoStreams(error: unknown): boolean {
+    if (isMissing(error)) return true;
+    return isUnsupportedOperation(error) && !promisesStreams(this.#connection.card);
   }
 
   async #afterTask(
@@ -141,7 +156,7 @@ export class Recovery {
     if (step === "subscribe" && error instanceof EarlyCloseError && (this.#isLost || !isKnown)) {
       const task = await this.task(signal);
       // A reader that came with a cursor and received nothing is up to date.
-      if (isAtRest(task)) return { next: "over", ...(isKnown && { task }) };
+      if (isAtRest(task) && this.hasMoved(task)) return { next: "over", ...(isKnown && { task }) };
     }
     await this.#wait(error, signal);
     return { next: step === "poll" ? "poll" : "subscribe" };
@@ -161,26 +176,40 @@ export class Recovery {
     if (isTerminal(task.status.state)) return { next: "over", task };
     if (!isUnsupported(error)) throw error;
     this.noticePolling();
-    return { next: "poll", task };
+    return { next: "poll", task: await this.#whenMoved(task, error, signal) };
+  }
+
+  /** Whether the task shows what the agent made of the message, and not the question that it answers. */
+  hasMoved(task: Task): boolean {
+    if (this.#wanted.kind === "subscribe") return true;
+    const { taskId, messageId } = this.#wanted.request.message;
+    return taskId === undefined || hasMovedOn(task, messageId, this.#fold.task);
+  }
+
+  /** The task once it shows what the agent made of the message. */
+  async #whenMoved(task: Task, error: unknown, signal: AbortSignal | undefined): Promise<Task> {
+    let now = task;
+    if (!this.hasMoved(now)) this.noticePolling(`has not answered yet; task ${task.id}`);
+    while (!this.hasMoved(now)) {
+      const delayMs = this.#backoff.next();
+      if (delayMs === undefined) throw notMovedError(error, task.id, this.#backoff.waitedMs);
+      await sleep(delayMs, signal);
+      now = await this.task(signal, task.id);
+    }
+    return now;
   }
 
   /** The task that the message was sent to, if its history contains the message. */
-  async #taskWithMessage(
-    error: unknown,
-    signal: AbortSignal | undefined,
-  ): Promise<Task | undefined> {
+  async #taskWithMessage(signal: AbortSignal | undefined): Promise<Task | undefined> {
     if (this.#wanted.kind === "subscribe") return undefined;
     const { taskId, messageId } = this.#wanted.request.message;
     if (taskId === undefined) return undefined;
-    for (;;) {
-      await this.#wait(error, signal);
-      try {
-        const task = await this.#connection.call("getTask", { taskId }, { signal });
-        return hasMessage(task, messageId) ? task : undefined;
-      } catch (again) {
-        signal?.throwIfAborted();
-        if (!isConnectionLoss(again)) return undefined;
-      }
+    try {
+      const task = await this.task(signal, taskId);
+      return hasMessage(task, messageId) ? task : undefined;
+    } catch {
+      signal?.throwIfAborted();
+      return undefined;
     }
   }
 
@@ -213,10 +242,6 @@ export class Recovery {
     this.#wasUnreadable = true;
     this.#settings.onNotice({ kind: "unreadable", message: errorMessage(error), error });
   }
-}
-
-function isAtRest({ status }: Task): boolean {
-  return isTerminal(status.state) || isInterrupted(status.state);
 }
 
 const BACKOFF = { firstMs: 200, longestMs: 10_000 };

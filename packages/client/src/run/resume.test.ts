@@ -465,17 +465,84 @@ describe("a message that may have been lost", () => {
   });
 });
 
+describe("the answer to a question, when its stream is lost", () => {
+  const text = (words: string, messageId: string, role = "ROLE_AGENT"): object => ({
+    messageId,
+    role,
+    parts: [{ text: words }],
+  });
+  const asked = (words: string, messageId: string): object => ({
+    status: { state: "TASK_STATE_INPUT_REQUIRED", message: text(words, messageId) },
+  });
+  const answered = text("red", "m7", "ROLE_USER");
+  const oldQuestion = { ...asked("Colour?", "q1"), history: [text("Colour?", "q1"), answered] };
+  const options = { taskId: "t1", messageId: "m7" };
+  const done = (call: Call): Reply =>
+    snapshot(call, "COMPLETED", { artifacts: [anArtifact("Red it is")] });
+
+  test("is waited for while the task shows the old question", async () => {
+    const { agent, methods } = await agentThat([
+      () => stream("", "broken"),
+      (call) => snapshot(call, "WORKING", oldQuestion),
+      (call) => snapshot(call, "WORKING", oldQuestion),
+      done,
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("red", options).result).text).toBe("Red it is");
+    expect(methods()).toEqual(["SendStreamingMessage", "GetTask", "GetTask", "GetTask"]);
+  });
+
+  test("is not the old question, however long the task shows it", async () => {
+    const { agent, methods } = await agentThat([
+      () => stream("", "broken"),
+      (call) => snapshot(call, "WORKING", oldQuestion),
+    ]);
+    const remote = await connect(agent.url);
+
+    const run = remote.stream("red", { ...options, reconnect: { forMs: 500 } });
+
+    await expect(run.result).rejects.toThrow("may have been taken, so it was not sent again");
+    expect(methods().filter((method) => method !== "GetTask")).toEqual(["SendStreamingMessage"]);
+  });
+
+  test("is a question that the agent asked after it", async () => {
+    const history = [text("Colour?", "q1"), answered, text("Size?", "q2")];
+    const { agent } = await agentThat([
+      () => stream("", "broken"),
+      (call) => snapshot(call, "WORKING", { ...asked("Size?", "q2"), history }),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("red", options).result).question?.text).toBe("Size?");
+  });
+
+  test("is not the old question that a stream begins with, before and after the loss", async () => {
+    const before = { task: { id: "t1", contextId: "c1", ...asked("Colour?", "q1") } };
+    const { agent, methods } = await agentThat([
+      (call) => frames(call, [before], { end: "broken" }),
+      (call) =>
+        frames(call, [before, aStatus("WORKING"), aChunk("Red it is"), aStatus("COMPLETED")]),
+    ]);
+    const remote = await connect(agent.url);
+
+    expect((await remote.stream("red", options).result).text).toBe("Red it is");
+    expect(methods()).toEqual(["SendStreamingMessage", "SubscribeToTask"]);
+  });
+});
+
 describe("an agent that does not stream", () => {
   const poll = { first: 5, most: 20 };
 
   test.each([
-    ["its card says so", { capabilities: { streaming: false } }],
-    ["it rejects streams", {}],
-  ])("is polled for the state of the task (%s)", async (_, card) => {
-    const refusal: Answer = (call) => failure(call, { code: -32004, message: "no streams" });
+    ["its card says so", { capabilities: { streaming: false } }, undefined],
+    ["it has no such method", {}, -32601],
+    ["its card says nothing, and it rejects streams", { capabilities: {} }, -32004],
+  ])("is polled for the state of the task (%s)", async (_, card, code) => {
+    const refusal: Answer = (call) => failure(call, { code: code ?? 0, message: "no streams" });
     const { agent, calls } = await agentThat(
       [
-        ...("capabilities" in card ? [] : [refusal]),
+        ...(code === undefined ? [] : [refusal]),
         (call) => result(call, aTask("SUBMITTED")),
         (call) => snapshot(call, "WORKING", { artifacts: [anArtifact("Hel")] }),
         (call) => snapshot(call, "WORKING", { artifacts: [anArtifact("Hel")] }),

@@ -199,8 +199,8 @@ export class ResumingSource implements TaskEventSource {
   async *#startOver(task: Task, id: string): AsyncGenerator<StreamedEvent, void, undefined> {
     this.#cursor.forget();
     this.#cursor.moveTo(id, task);
-    // The agent had time since the connection was lost: a question in the snapshot is a new one.
-    this.#hasMoved ||= this.#recovery.isLost;
+    // The agent had time since the connection was lost: a question in the snapshot may be a new one.
+    this.#hasMoved ||= this.#recovery.isLost && this.#recovery.hasMoved(task);
     yield* this.#reconcile(withoutResetMark(task), id);
   }
 

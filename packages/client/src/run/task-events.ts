@@ -93,9 +93,7 @@ export class TaskSnapshot {
 
   /** Whether the agent is done for now: it replied, the task ended, or it waits for its caller. */
   get isAtRest(): boolean {
-    if (this.#message !== undefined) return true;
-    const state = this.#task?.status.state;
-    return state !== undefined && (isTerminal(state) || isInterrupted(state));
+    return this.#message !== undefined || (this.#task !== undefined && isAtRest(this.#task));
   }
 
   add(event: PublicEvent): void {
@@ -165,4 +163,27 @@ function unknownTask({ taskId, contextId }: { taskId: string; contextId: string 
 /** Whether the agent has received a message: then it is in the history of its task. */
 export function hasMessage({ history = [] }: Task, messageId: string): boolean {
   return history.some((message) => message.messageId === messageId);
+}
+
+export function isAtRest({ status }: Pick<Task, "status">): boolean {
+  return isTerminal(status.state) || isInterrupted(status.state);
+}
+
+/**
+ * Whether a task shows what the agent made of a message to it. A question that it still shows may be the
+ * one that the message answers, and a program that answers questions would answer it again. It is a
+ * new one if it differs from the status that was known before, or follows the message in the history.
+ */
+export function hasMovedOn(task: Task, messageId: string, before: Task | undefined): boolean {
+  if (!isInterrupted(task.status.state)) return true;
+  if (before !== undefined) return !isSameQuestion(before.status, task.status);
+  const { history = [] } = task;
+  const place = history.findIndex((message) => message.messageId === messageId);
+  return place >= 0 && history.slice(place + 1).some(({ role }) => role === "agent");
+}
+
+function isSameQuestion(one: Task["status"], other: Task["status"]): boolean {
+  if (one.state !== other.state) return false;
+  const [id, otherId] = [one.message?.messageId, other.message?.messageId];
+  return id === otherId && (id !== undefined || one.timestamp === other.timestamp);
 }

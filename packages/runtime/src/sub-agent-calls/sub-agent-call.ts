@@ -224,8 +224,7 @@ export class SubAgentCall {
       const run = await remote.answer(message, isCut);
       return yield* this.#follow(run, question);
     } catch (error) {
-      const { isRefusal } = await import("@convoke/client/connection");
-      if (!isRefusal(error)) throw error;
+      if (!remote.isRefusal(error)) throw error;
       // The question may have been answered directly at the sub-agent in the meantime.
       const task = await remote.get();
       const isStill = task.status.message?.messageId === question.messageId;
@@ -267,7 +266,9 @@ export class SubAgentCall {
     }
     const { task } = run;
     if (task !== undefined && isTerminal(task.status.state)) return { kind: "ended", task };
-    if (task !== undefined && isInterrupted(task.status.state)) return { kind: "question", task };
+    if (task !== undefined && isInterrupted(task.status.state) && !isStale(task, answered)) {
+      return { kind: "question", task };
+    }
     throw new Error("its answer ended before its task did");
   }
 
@@ -352,7 +353,7 @@ function* shownOf(event: PublicEvent, name: string): Generator<ToolEvent, void> 
   }
 }
 
-/** Whether the event is a snapshot that still shows the question that was just answered. */
+/** Whether a snapshot still shows the question that was just answered. */
 function isStale(event: PublicEvent, answered: ChildQuestion | undefined): boolean {
   if (answered === undefined || event.kind !== "task") return false;
   return event.status.message?.messageId === answered.messageId;
