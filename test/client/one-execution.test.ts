@@ -84,16 +84,26 @@ interface Behind {
 interface ProxyOptions {
   readonly speaking: FaultSpeaking;
   readonly loss: Loss;
-  /** Whether the card that passes says that messages are deduplicated. */
-  readonly deduplicates: boolean;
+  /**
+   * What the card that passes says about deduplication: nothing, that a header activates it, as servers
+   * before this version, or that a message does, too.
+   */
+  readonly card: "nothing" | "by header" | "by message";
+  /** A gateway that passes only headers that it knows. */
+  readonly dropsHeaders?: boolean;
+  /** The ordinal of the message whose answer is lost. Default: the first. */
+  readonly lost?: number;
 }
+
+const EXTENSION_HEADERS = ["a2a-extensions", "x-a2a-extensions"];
 
 /** The agent behind a proxy that loses the answer to its first message. */
 function behindProxy(options: ProxyOptions): Promise<Behind> {
   return options.speaking.binding === "GRPC" ? behindGrpcProxy(options) : behindHttpProxy(options);
 }
 
-async function behindHttpProxy({ speaking, loss, deduplicates }: ProxyOptions): Promise<Behind> {
+async function behindHttpProxy(options: ProxyOptions): Promise<Behind> {
+  const { speaking, loss, lost = 1, dropsHeaders = false } = options;
   const { agent, executions } = aCounter();
   const mounted = await mount(agent, { data: "memory" });
   onTestFinished(() => mounted.close());
@@ -102,13 +112,14 @@ async function behindHttpProxy({ speaking, loss, deduplicates }: ProxyOptions): 
     const content = await response.text();
     const all = Object.fromEntries(response.headers);
     const { "content-length": _, "content-type": type = "", ...headers } = all;
-    const shown = deduplicates || call.step !== "card" ? content : forgetful(content);
+    const shown = call.step === "card" ? cardOf(options, content) : content;
     return whole(shown, { status: response.status, type, headers });
   };
   const loses: FaultReply = async (call) => {
     await passes(call);
     return loss.http!(call);
   };
+  const answers = [...Array<FaultReply>(lost - 1).fill(passes), loses, passes];
   const proxy = await startFaultyAgent(
     {
       id: "a-lost-answer",
@@ -118,31 +129,39 @@ async function behindHttpProxy({ speaking, loss, deduplicates }: ProxyOptions): 
       replies: {
         card: [passes],
         getTask: [passes],
-        sendMessage: [loses, passes],
-        sendStreamingMessage: [loses, passes],
+        sendMessage: answers,
+        sendStreamingMessage: answers,
       },
       right: { text: "" },
     },
-    { behind: mounted.fetch },
+    {
+      behind: (request) => {
+        if (dropsHeaders) for (const name of EXTENSION_HEADERS) request.headers.delete(name);
+        return mounted.fetch(request);
+      },
+    },
   );
   onTestFinished(() => proxy.close());
   return { remote: await connectTo(proxy.url, speaking), executions };
 }
 
-async function behindGrpcProxy({ speaking, loss, deduplicates }: ProxyOptions): Promise<Behind> {
+async function behindGrpcProxy(options: ProxyOptions): Promise<Behind> {
+  const { speaking, loss, lost = 1, dropsHeaders = false } = options;
   const { agent, executions } = aCounter();
   const server = await serve(agent, { port: 0, data: "memory" });
   onTestFinished(() => server.close());
   let messages = 0;
   const proxy = await startGrpcAgent((near, headers) => {
     messages += 1;
-    const isLost = messages === 1;
+    const isLost = messages === lost;
+    const names = Object.keys(headers).filter((name) => EXTENSION_HEADERS.includes(name));
+    if (dropsHeaders) for (const name of names) delete headers[name];
     void relay(server.url, near, headers).then((pass) =>
       isLost ? loss.grpc!(near, headers) : pass(),
     );
   }, speaking.version);
   const card = await (await fetch(new URL("/.well-known/agent-card.json", server.url))).text();
-  const shown = JSON.parse(deduplicates ? card : forgetful(card)) as object;
+  const shown = JSON.parse(cardOf(options, card)) as object;
   const { supportedInterfaces } = proxy.card;
   return { remote: await connectTo({ ...shown, supportedInterfaces }, speaking), executions };
 }
@@ -180,9 +199,10 @@ function connectTo(
   return connect(target as Parameters<typeof connect>[0], options);
 }
 
-/** The card of an agent that does not deduplicate. */
-function forgetful(card: string): string {
-  return card.replaceAll("extensions/idempotency", "extensions/none");
+/** The card as the proxy passes it. */
+function cardOf({ card }: ProxyOptions, text: string): string {
+  if (card === "nothing") return text.replaceAll("extensions/idempotency", "extensions/none");
+  return card === "by header" ? text.replaceAll('"inMessage":true', '"inMessage":false') : text;
 }
 
 const WAYS = {
@@ -203,7 +223,7 @@ describe("the answer to a message is lost after the agent has worked", () => {
   test.each(ROWS)("$binding, $way, $name: an agent that does not deduplicate", async (row) => {
     const { loss, way, binding } = row;
     const speaking = { version: "1.0", binding } as const;
-    const { remote, executions } = await behindProxy({ speaking, loss, deduplicates: false });
+    const { remote, executions } = await behindProxy({ speaking, loss, card: "nothing" });
 
     const answer = await WAYS[way](remote).catch((error: unknown) => error);
 
@@ -216,7 +236,7 @@ describe("the answer to a message is lost after the agent has worked", () => {
   test.each(ROWS)("$binding, $way, $name: an agent that deduplicates", async (row) => {
     const { loss, way, binding, name } = row;
     const speaking = { version: "1.0", binding } as const;
-    const { remote, executions } = await behindProxy({ speaking, loss, deduplicates: true });
+    const { remote, executions } = await behindProxy({ speaking, loss, card: "by message" });
 
     const answer = await WAYS[way](remote).catch((error: unknown) => error);
 
@@ -225,4 +245,65 @@ describe("the answer to a message is lost after the agent has worked", () => {
     else expect(answer).toMatchObject({ text: "charged for Ann" });
     expect(executions()).toBe(1);
   });
+});
+
+const HEADER_ROWS = (["1.0", "0.3"] as const)
+  .flatMap((version) =>
+    BINDINGS.flatMap((binding) =>
+      (["send", "stream"] as const).map((way) => ({ speaking: { version, binding }, way })),
+    ),
+  )
+  .filter(({ speaking }) => speaking.version === "1.0" || speaking.binding !== "GRPC");
+
+describe("a lost answer behind a gateway that drops the headers of extensions", () => {
+  const loss = LOSSES["a reset"]!;
+
+  test.each(HEADER_ROWS)(
+    "is resumed, because the message activates idempotency ($way, $speaking.binding $speaking.version)",
+    async ({ speaking, way }) => {
+      const dropsHeaders = true;
+      const { remote, executions } = await behindProxy({
+        speaking,
+        loss,
+        card: "by message",
+        dropsHeaders,
+      });
+
+      expect(await WAYS[way](remote)).toMatchObject({ text: "charged for Ann" });
+      expect(executions()).toBe(1);
+    },
+  );
+
+  test.each(HEADER_ROWS)(
+    "ends with an error if only a header activates it ($way, $speaking.binding $speaking.version)",
+    async ({ speaking, way }) => {
+      const dropsHeaders = true;
+      const { remote, executions } = await behindProxy({
+        speaking,
+        loss,
+        card: "by header",
+        dropsHeaders,
+      });
+
+      await expect(WAYS[way](remote)).rejects.toThrow("The message was not resent");
+      expect(executions()).toBe(1);
+    },
+  );
+
+  test.each(HEADER_ROWS)(
+    "is resumed once an answer has named the extension ($way, $speaking.binding $speaking.version)",
+    async ({ speaking, way }) => {
+      const { remote, executions } = await behindProxy({
+        speaking,
+        loss,
+        card: "by header",
+        lost: 2,
+      });
+      await WAYS[way](remote);
+      expect(remote.deduplicates).toBe(true);
+
+      expect(await WAYS[way](remote)).toMatchObject({ text: "charged for Ann" });
+      expect(executions()).toBe(2);
+    },
+  );
 });

@@ -97,6 +97,7 @@ export function createInProcessConnection(
     },
     // The connection type requires a URL; nothing connects to this one.
     selectedInterface: { url: "in-process:", version: "1.0", binding: "JSONRPC" },
+    deduplicates: true,
     async call(operation, request, { context, signal } = {}) {
       signal?.throwIfAborted();
       try {

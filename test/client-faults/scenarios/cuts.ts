@@ -249,7 +249,9 @@ export const CUTS: readonly FaultScenario[] = [
           ...card,
           capabilities: {
             streaming: true,
-            extensions: [{ uri: EXTENSIONS.idempotency.uri }],
+            extensions: [
+              { uri: EXTENSIONS.idempotency.uri, params: EXTENSIONS.idempotency.params },
+            ],
           },
         })),
       ],

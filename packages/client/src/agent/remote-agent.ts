@@ -41,7 +41,6 @@ import { type FollowOptions, followSettings } from "../run/follow-options.ts";
 import { ResumingSource } from "../run/resuming-source.ts";
 import type { RunRequest } from "../run/task-events.ts";
 import { Run } from "../run/run.ts";
-import { deduplicatesMessages } from "../cards/card.ts";
 import { type ReadFileOptions, readFile } from "./read-file.ts";
 
 /** Options of every call with a single response. */
@@ -120,6 +119,15 @@ export class RemoteAgent implements Agent {
   }
 
   /**
+   * Whether the agent recognizes a message that it has already received, so that one which may have
+   * arrived is sent again: its card says that messages activate idempotency themselves, or an answer
+   * has said that the header which activates it arrived.
+   */
+  get deduplicates(): boolean {
+    return this.#connection.deduplicates === true;
+  }
+
+  /**
    * Sends a message and waits for the answer: until the task has ended or waits for its caller. If the
    * agent responds earlier, its task is polled.
    */
@@ -158,9 +166,12 @@ export class RemoteAgent implements Agent {
 
   /** What the card says, for a server that serves this agent. */
   get info(): AgentInfo {
-    const { card } = this;
-    // Cached: servers read it for every request, and it changes only with the card.
-    if (this.#cached?.card !== card) this.#cached = { card, info: toAgentInfo(card, this.name) };
+    const { card, deduplicates } = this;
+    // Cached: servers read it for every request, and it rarely changes.
+    if (this.#cached?.card !== card || this.#cached.info.restart !== deduplicates) {
+      // Until its task id is known, a restart can only resend the message.
+      this.#cached = { card, info: { ...toAgentInfo(card, this.name), restart: deduplicates } };
+    }
     return this.#cached.info;
   }
 
@@ -256,7 +267,7 @@ function callOptions({ signal, extensions, trace, headers }: RemoteCallOptions):
 }
 
 /** The agent info in a card, for a server that serves the agent. */
-function toAgentInfo(card: RawCard, name: string): AgentInfo {
+function toAgentInfo(card: RawCard, name: string): Omit<AgentInfo, "restart"> {
   return {
     name,
     description: textIn(card, "description") ?? `The agent ${name}.`,
@@ -270,8 +281,6 @@ function toAgentInfo(card: RawCard, name: string): AgentInfo {
     replies: true,
     keepStreamOnInterrupt: false,
     takesMessages: false,
-    // Until its task id is known, a restart can only resend the message.
-    restart: deduplicatesMessages(card),
   };
 }
 

@@ -9,6 +9,8 @@ export interface AgentHttpOptions {
   readonly version: ProtocolVersion;
   readonly credentials?: Credentials | undefined;
   readonly extensions?: readonly string[] | undefined;
+  /** Receives the headers of every response. */
+  readonly onHead?: ((headers: HttpAnswer["headers"]) => void) | undefined;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -32,11 +34,13 @@ export class AgentHttp {
     this.#options = options;
   }
 
-  request(call: AgentCall): Promise<HttpAnswer> {
-    const { credentials } = this.#options;
-    return credentials === undefined
+  async request(call: AgentCall): Promise<HttpAnswer> {
+    const { credentials, onHead } = this.#options;
+    const answer = await (credentials === undefined
       ? this.#send(call, NONE)
-      : this.#requestWith(credentials, call);
+      : this.#requestWith(credentials, call));
+    onHead?.(answer.headers);
+    return answer;
   }
 
   async #requestWith(credentials: Credentials, call: AgentCall): Promise<HttpAnswer> {

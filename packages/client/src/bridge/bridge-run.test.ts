@@ -37,7 +37,9 @@ const ANSWER = note("internal:message", { message: userMessage("m2", "Ann"), tim
 const DEDUPLICATING = {
   capabilities: {
     streaming: true,
-    extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }],
+    extensions: [
+      { uri: "https://convoke.dev/extensions/idempotency/v1", params: { inMessage: true } },
+    ],
   },
 };
 

@@ -9,7 +9,7 @@ import {
   type TaskPage,
 } from "@convoke/protocol";
 import { type PageRequest, readPages, startTimer } from "@convoke/protocol/internal";
-import { deduplicatesMessages, promisesStreams } from "../cards/card.ts";
+import { promisesStreams } from "../cards/card.ts";
 import { isUnsupported, isUnsupportedOperation } from "../run/failures.ts";
 import type { FollowOptions } from "../run/follow-options.ts";
 import type { Run } from "../run/run.ts";
@@ -22,6 +22,7 @@ interface Abortable {
 /** The operations of a remote agent on its tasks; `RemoteAgent` has them. */
 export interface RemoteTasks {
   readonly card: RawCard;
+  readonly deduplicates: boolean;
   stream(message: Message, options: FollowOptions): Run;
   subscribe(
     taskId: string,
@@ -86,7 +87,7 @@ export class RemoteTask {
 
   /** Whether a message can be sent again without harm. */
   get deduplicates(): boolean {
-    return deduplicatesMessages(this.#agent.card);
+    return this.#agent.deduplicates;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { EXTENSIONS, type RawCard } from "@convoke/protocol";
-import { isObject } from "@convoke/protocol/internal";
+import { type JsonObject, isObject } from "@convoke/protocol/internal";
 import type { CardSignature } from "./check-card.ts";
 
 /** A card and the URL where it was found. */
@@ -12,14 +12,22 @@ export interface DiscoveredCard {
 
 /** Whether a card declares an extension, with whatever parameters. */
 export function declaresExtension(card: RawCard, uri: string): boolean {
-  const { extensions } = capabilitiesOf(card);
-  if (!Array.isArray(extensions)) return false;
-  return extensions.some((extension) => isObject(extension) && extension["uri"] === uri);
+  return declaredExtension(card, uri) !== undefined;
 }
 
-/** Whether the agent promises to process a message once, however often it arrives with the same id. */
-export function deduplicatesMessages(card: RawCard): boolean {
-  return declaresExtension(card, EXTENSIONS.idempotency.uri);
+function declaredExtension(card: RawCard, uri: string): JsonObject | undefined {
+  const { extensions } = capabilitiesOf(card);
+  if (!Array.isArray(extensions)) return undefined;
+  return extensions.filter(isObject).find((extension) => extension["uri"] === uri);
+}
+
+/**
+ * Whether a message can activate idempotency itself. Then it certainly does: headers may be dropped on
+ * the way.
+ */
+export function deduplicatesByMessage(card: RawCard): boolean {
+  const params = declaredExtension(card, EXTENSIONS.idempotency.uri)?.["params"];
+  return isObject(params) && params["inMessage"] === true;
 }
 
 /** Whether the card says that the agent does not stream; if it says nothing, streaming is tried. */

@@ -1,3 +1,4 @@
+import { deduplicatesByMessage } from "../cards/card.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
 import {
   type CallOptions,
@@ -20,6 +21,8 @@ export interface FallbackConnectionOptions {
   /** Called when an interface is needed for the first time. */
   readonly open: (chosen: ChosenInterface) => Promise<Pick<Connection, "call" | "stream">>;
   readonly close: () => void;
+  /** Whether an answer has named idempotency, so that the header which activates it arrives. */
+  readonly hasNamedIdempotency: () => boolean;
 }
 
 /**
@@ -52,6 +55,10 @@ export class FallbackConnection implements Connection {
   get selectedInterface(): SelectedInterface {
     const { url, version, binding } = this.#current;
     return { url, version, binding };
+  }
+
+  get deduplicates(): boolean {
+    return deduplicatesByMessage(this.card) || this.#options.hasNamedIdempotency();
   }
 
   async call<Name extends keyof Calls>(

@@ -39,6 +39,9 @@ export function intercept(
     get selectedInterface() {
       return connection.selectedInterface;
     },
+    get deduplicates() {
+      return connection.deduplicates === true;
+    },
     call: (operation, request, options) => calls.call(operation, request, options),
     stream: (operation, request, options) => calls.stream(operation, request, options),
     close: () => connection.close(),

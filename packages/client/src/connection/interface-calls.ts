@@ -21,12 +21,14 @@ import type { CardNotice } from "../cards/find-card.ts";
 import { openGrpcChannel } from "../transports/http2-channel.ts";
 import { JsonRpcTransport } from "../transports/jsonrpc.ts";
 import { RestTransport } from "../transports/rest.ts";
-import type { Transport } from "../transports/transport.ts";
+import type { AnswerHead, Transport } from "../transports/transport.ts";
 
 export interface OpenInterfaceOptions {
   readonly client: HttpClient;
   readonly credentials?: Credentials | undefined;
   readonly extensions?: readonly string[] | undefined;
+  /** Receives the headers of every response. */
+  readonly onHead: (headers: AnswerHead) => void;
   /** Looks at every response. */
   readonly legacy: LegacyForms;
 }
@@ -42,10 +44,10 @@ export async function openInterface(
 /** Opens the transport of an interface. gRPC is loaded on first use. */
 async function openTransport(
   chosen: ChosenInterface,
-  { client, credentials, extensions }: OpenInterfaceOptions,
+  { client, credentials, extensions, onHead }: OpenInterfaceOptions,
 ): Promise<Transport> {
   const { version } = chosen;
-  const http = new AgentHttp({ client, version, credentials, extensions });
+  const http = new AgentHttp({ client, version, credentials, extensions, onHead });
   switch (chosen.binding) {
     case "JSONRPC":
       return new JsonRpcTransport(chosen, http);
@@ -57,7 +59,7 @@ async function openTransport(
         throw new ClientError("unsupported", `${chosen.url} uses gRPC, which needs HTTP/2`);
       }
       const { GrpcTransport } = await import("../transports/grpc.ts");
-      return new GrpcTransport({ chosen, channel, credentials, extensions });
+      return new GrpcTransport({ chosen, channel, credentials, extensions, onHead });
     }
     default:
       return chosen.binding satisfies never;

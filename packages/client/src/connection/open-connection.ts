@@ -5,11 +5,19 @@ import {
   ClientError,
   type Connection,
   EXTENSIONS,
+  type OperationName,
   type ProtocolVersion,
   type RawCard,
+  type SendMessageRequest,
 } from "@convoke/protocol";
 import type { Credentials } from "../auth/credentials.ts";
-import { type DiscoveredCard, deduplicatesMessages, offersExtendedCard } from "../cards/card.ts";
+import {
+  type DiscoveredCard,
+  declaresExtension,
+  deduplicatesByMessage,
+  offersExtendedCard,
+} from "../cards/card.ts";
+import type { AnswerHead } from "../transports/transport.ts";
 import {
   type BindingName,
   type ChosenInterface,
@@ -68,6 +76,7 @@ export interface ConnectionTarget {
  *     your interceptors        in the given order
  *     extended card            replaces the card once it was fetched
  *     retry                    attempts and time limits of calls with a single response
+ *     idempotency              named in every message
  *     fallback                 the first interface that works
  *     one interface            codec of its version, transport of its binding, credentials
  */
@@ -78,6 +87,7 @@ export function openConnection(target: ConnectionTarget, options: ConnectionOpti
     ...(options.interceptors ?? []),
     keepExtendedCard(fallback, (card) => verify({ ...discovered, card })),
     retryCalls(fallback, retryPolicy(options)),
+    activateInMessages(fallback),
   ]);
 }
 
@@ -91,20 +101,48 @@ function openFallback(
   const { card, cardUrl } = discovered;
   const legacy = new LegacyForms(new URL(cardUrl).origin, onNotice);
   legacy.lookAtCard(card);
-  const transports = { client, credentials, extensions: withIdempotency(card, extensions) };
+  let hasNamedIdempotency = false;
+  const onHead = (headers: AnswerHead): void => {
+    hasNamedIdempotency ||= namesIdempotency(headers);
+  };
+  const transports = { client, credentials, extensions: withIdempotency(card, extensions), onHead };
   return new FallbackConnection({
     card,
     candidates: allowDowngrade && version === undefined ? withDowngrades(candidates) : candidates,
     open: (chosen) => openInterface(chosen, { ...transports, legacy }),
     close: () => client.close(),
+    hasNamedIdempotency: () => hasNamedIdempotency,
   });
 }
 
 /** A message is repeated if its answer is lost, so the agent is asked to process it once, if it can. */
 function withIdempotency(card: RawCard, extensions: readonly string[] = []): readonly string[] {
-  return deduplicatesMessages(card)
-    ? [...new Set([...extensions, EXTENSIONS.idempotency.uri])]
-    : extensions;
+  const { uri } = EXTENSIONS.idempotency;
+  return declaresExtension(card, uri) ? [...new Set([...extensions, uri])] : extensions;
+}
+
+/** Whether a response says that idempotency was active for its request (1.0 §4.6.3). */
+function namesIdempotency(headers: AnswerHead): boolean {
+  const lists = [headers["a2a-extensions"], headers["x-a2a-extensions"]].join(",").split(",");
+  return lists.some((named) => named.trim() === EXTENSIONS.idempotency.uri);
+}
+
+/** The headers that activate idempotency may be dropped on the way; the message itself arrives. */
+function activateInMessages(connection: Pick<Connection, "card">): Interceptor {
+  const { uri } = EXTENSIONS.idempotency;
+  const marked = <Request>(operation: OperationName, request: Request): Request => {
+    const isMessage = operation === "sendMessage" || operation === "sendStreamingMessage";
+    if (!isMessage || !deduplicatesByMessage(connection.card)) return request;
+    const { message, ...rest } = request as SendMessageRequest;
+    const extensions = [...new Set([...(message.extensions ?? []), uri])];
+    return { ...rest, message: { ...message, extensions } } as Request;
+  };
+  return (next) => ({
+    call: (operation, request, options) =>
+      next.call(operation, marked(operation, request), options),
+    stream: (operation, request, options) =>
+      next.stream(operation, marked(operation, request), options),
+  });
 }
 
 /** The interfaces, followed by each 1.0 address with 0.3, which has no tenants. */

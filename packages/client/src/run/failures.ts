@@ -73,8 +73,8 @@ export function taskLostError(error: RemoteError, url: string, taskId: string): 
 
 export function notResentError(error: unknown): ClientError {
   const message =
-    `${errorMessage(error)}. The message was not resent: it may have arrived, and the agent's card ` +
-    `does not say that it deduplicates messages. If receiving it twice does no harm, ` +
+    `${errorMessage(error)}. The message was not resent: it may have arrived, and it is not ` +
+    `certain that the agent would recognize it. If receiving it twice does no harm, ` +
     `set reconnect.resend to "always"`;
   return new ClientError("unreachable", message, { cause: error });
 }

@@ -6,7 +6,7 @@ export interface ReconnectOptions {
   readonly forMs?: number | undefined;
   /**
    * Whether to resend a message, with the same messageId, if it may have arrived. "safe", the
-   * default, resends it only to agents whose card says that they deduplicate messages; "always" is
+   * default, resends it only to agents that deduplicate messages (`remote.deduplicates`); "always" is
    * for agents that you know to do so.
    */
   readonly resend?: "safe" | "always" | undefined;

@@ -1,5 +1,5 @@
 import { type Connection, RemoteError, type Task, isTerminal } from "@convoke/protocol";
-import { deduplicatesMessages, promisesStreams } from "../cards/card.ts";
+import { promisesStreams } from "../cards/card.ts";
 import { isConnectionLoss, isTemporary, wasNotProcessed } from "../connection/loss.ts";
 import {
   EarlyCloseError,
@@ -117,7 +117,7 @@ export class Recovery {
     if (reconnectForMs === undefined) throw error;
     const isLost = isConnectionLoss(error);
     if (!isLost && !isUnsupportedOperation(error)) throw error;
-    if (isLost && (wasNotProcessed(error) || resendAlways || this.#deduplicates)) {
+    if (isLost && (wasNotProcessed(error) || resendAlways || this.#connection.deduplicates)) {
       await this.#wait(error, signal);
       return { next: step };
     }
@@ -127,10 +127,6 @@ export class Recovery {
     const moved = await this.#whenMoved(task, error, signal);
     if (isAtRest(moved)) return { next: "over", task: moved };
     return { next: step === "call" ? "poll" : "subscribe", task: moved };
-  }
-
-  get #deduplicates(): boolean {
-    return deduplicatesMessages(this.#connection.card);
   }
 
   /**

@@ -26,7 +26,9 @@ import {
 const IDEMPOTENT = {
   capabilities: {
     streaming: true,
-    extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }],
+    extensions: [
+      { uri: "https://convoke.dev/extensions/idempotency/v1", params: { inMessage: true } },
+    ],
   },
 };
 

@@ -11,7 +11,11 @@ import {
 import { aListener, aTask, anArtifact } from "./a-stream.suite.ts";
 
 const IDEMPOTENT = {
-  capabilities: { extensions: [{ uri: "https://convoke.dev/extensions/idempotency/v1" }] },
+  capabilities: {
+    extensions: [
+      { uri: "https://convoke.dev/extensions/idempotency/v1", params: { inMessage: true } },
+    ],
+  },
 };
 const HELLO = { artifacts: [anArtifact("Hello")] };
 const taskOf = (state: string, more: object = {}): object =>

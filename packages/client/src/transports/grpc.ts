@@ -17,7 +17,7 @@ import { type Credentials, redact } from "../auth/credentials.ts";
 import { requestHeaders } from "../auth/headers.ts";
 import type { ChosenInterface } from "../cards/choose-interface.ts";
 import type { GrpcChannel, GrpcEnd } from "./http2-channel.ts";
-import type { DecodeEvent, Transport } from "./transport.ts";
+import type { AnswerHead, DecodeEvent, Transport } from "./transport.ts";
 import {
   errorReasonFromStatus,
   errorReasonInDetails,
@@ -32,6 +32,7 @@ export interface GrpcTransportOptions {
   readonly channel: GrpcChannel;
   readonly credentials?: Credentials | undefined;
   readonly extensions?: readonly string[] | undefined;
+  readonly onHead: (headers: AnswerHead) => void;
 }
 
 /** How a call ended; without an error it succeeded. */
@@ -49,8 +50,9 @@ export class GrpcTransport implements Transport {
   readonly #channel: GrpcChannel;
   readonly #credentials: Credentials | undefined;
   readonly #extensions: readonly string[] | undefined;
+  readonly #onHead: (headers: AnswerHead) => void;
 
-  constructor({ chosen, channel, credentials, extensions }: GrpcTransportOptions) {
+  constructor({ chosen, channel, credentials, extensions, onHead }: GrpcTransportOptions) {
     const { url, version, tenant } = chosen;
     this.speaking = { url, version, binding: "GRPC" };
     this.codec = PROTO_CODECS[version];
@@ -58,6 +60,7 @@ export class GrpcTransport implements Transport {
     this.#channel = channel;
     this.#credentials = credentials;
     this.#extensions = extensions;
+    this.#onHead = onHead;
   }
 
   async call(
@@ -133,6 +136,7 @@ export class GrpcTransport implements Transport {
       ),
       message,
       signal,
+      onHead: this.#onHead,
     });
     try {
       for (;;) {

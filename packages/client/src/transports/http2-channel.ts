@@ -2,6 +2,7 @@ import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import { ClientError } from "@convoke/protocol";
 import { GrpcFrameReader, frameGrpcMessage } from "@convoke/protocol/internal";
 import { type HttpClient, unreachable } from "@convoke/egress/http";
+import type { AnswerHead } from "./transport.ts";
 
 /** gRPC over the client's connections; `undefined` without HTTP/2, as in browsers or with a custom `fetch`. */
 export function openGrpcChannel(client: HttpClient): GrpcChannel | undefined {
@@ -21,7 +22,10 @@ async function* exchange(
   signal?.throwIfAborted();
   const stream = startStream(call, session);
   const ended: Record<string, unknown> = {};
-  stream.on("response", (headers) => Object.assign(ended, headers));
+  stream.on("response", (headers) => {
+    Object.assign(ended, headers);
+    call.onHead(headers as AnswerHead);
+  });
   stream.on("trailers", (trailers) => Object.assign(ended, trailers));
   // The reader of the stream sees errors; one that comes later is ignored.
   stream.on("error", () => undefined);
@@ -169,6 +173,7 @@ interface GrpcCall {
   readonly metadata: Readonly<Record<string, string>>;
   readonly message: Uint8Array;
   readonly signal?: AbortSignal | undefined;
+  readonly onHead: (headers: AnswerHead) => void;
 }
 
 /** How a call ended. */

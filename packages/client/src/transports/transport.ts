@@ -30,3 +30,6 @@ export interface Transport {
     options?: StreamOptions,
   ): AsyncGenerator<readonly StreamItem[], void, undefined>;
 }
+
+/** The headers of a response, names in lower case. */
+export type AnswerHead = Readonly<Record<string, string | readonly string[] | undefined>>;

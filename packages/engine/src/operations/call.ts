@@ -18,7 +18,12 @@ const SERVER_EXTENSIONS: readonly AgentExtension[] = [
   EXTENSIONS.resumption,
   EXTENSIONS.idempotency,
   EXTENSIONS.skill,
-].map(({ uri, description }) => ({ uri, description, required: false }));
+].map(({ uri, description, ...more }) => ({
+  uri,
+  description,
+  required: false,
+  ...("params" in more && { params: more.params }),
+}));
 
 /** The context of an operation, in addition to its request. */
 export interface Call {

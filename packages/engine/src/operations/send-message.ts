@@ -75,9 +75,10 @@ export async function acceptRequest(
   request: SendMessageRequest,
   call: Call,
 ): Promise<AcceptedTask> {
-  const { engine, agent, caller, trace, extensions, newTask } = call;
-  const { message, pushConfig } = request;
-  checkRequired(call);
+  const { engine, agent, caller, trace, newTask } = call;
+  const { pushConfig } = request;
+  const { message, extensions } = activatedInMessage(request.message, call.extensions);
+  checkRequired({ ...call, extensions });
   checkMessageSize(message, engine.limits);
   checkDecider(message);
   checkMediaTypes(message, agent.info, extensions);
@@ -124,6 +125,25 @@ function settledOrStopping(settled: Promise<void>, { engine }: Call): Promise<vo
 /** The error for work that a stopping server does not accept or finish. */
 export function stopping(detail: string): A2AError {
   return new A2AError("Unavailable", `the server is stopping: ${detail}`);
+}
+
+/**
+ * A message can activate the idempotency extension itself, because gateways drop headers that they do
+ * not know. Like the header it is not part of the content: a message that is sent again without it is
+ * the same.
+ */
+function activatedInMessage(
+  message: Message,
+  active: ReadonlySet<string> | undefined,
+): Pick<Call, "extensions"> & { readonly message: Message } {
+  const { uri } = EXTENSIONS.idempotency;
+  const { extensions = [], ...rest } = message;
+  if (!extensions.includes(uri)) return { message, extensions: active };
+  const others = extensions.filter((each) => each !== uri);
+  return {
+    message: { ...rest, ...(others.length > 0 && { extensions: others }) },
+    extensions: new Set([...(active ?? []), uri]),
+  };
 }
 
 /** Who decided for the owner of a task is a fact of the server, so no message can claim it. */

@@ -11,6 +11,8 @@ interface ExtensionRow {
   /** The number at the end of the URI. */
   readonly version: number;
   readonly description: string;
+  /** The params on the cards of our servers. */
+  readonly params?: Metadata;
 }
 
 /** Our own extensions of A2A; `docs/extensions` has a page for each. */
@@ -24,6 +26,8 @@ export const EXTENSIONS = {
     uri: "https://convoke.dev/extensions/idempotency/v1",
     version: 1,
     description: "A message that is sent again with its messageId is worked on once.",
+    // A message may name the extension itself: gateways drop headers that they do not know.
+    params: { inMessage: true },
   },
   skill: {
     uri: "https://convoke.dev/extensions/skill/v1",

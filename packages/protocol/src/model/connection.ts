@@ -169,6 +169,11 @@ export interface Connection {
   readonly card: RawCard;
   /** The interface in use. */
   readonly selectedInterface: SelectedInterface;
+  /**
+   * Whether the agent recognizes a message that it has already received, so that one which may have
+   * arrived can be sent again. Default false.
+   */
+  readonly deduplicates?: boolean;
   call<Name extends keyof Calls>(
     operation: Name,
     request: Calls[Name]["request"],
