@@ -124,6 +124,11 @@ export interface AgentOptions extends AuthOptions, AuthorizationOptions {
   readonly tracing?: TracingOptions;
   /** How long a client may take to send a request and to read the response. Default: see each. */
   readonly timeouts?: Partial<Timeouts>;
+  /**
+   * Whether the completed status of every agent repeats its answer as a message, for clients that
+   * read only the status. Default false: an agent decides with its own `finalMessage`.
+   */
+  readonly finalMessage?: boolean;
   /** Whether clients can stream answers. Default true. If false, they wait for the answer or poll. */
   readonly streaming?: boolean;
   /**

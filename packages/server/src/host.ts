@@ -208,6 +208,7 @@ export class Host {
         emptyTaskMs,
         limits: this.#limits,
         streaming: streaming !== false,
+        finalMessage: this.#options.finalMessage,
         // A strict server does only what the specification says about a repeated id.
         idempotency: strict === true ? "extension" : (idempotency ?? "extension"),
         erase: async ({ owner, isWholeOwner }) => {

@@ -49,6 +49,8 @@ export const SERVE_ENVIRONMENT: Readonly<Record<string, string>> = {
   CONVOKE_GRPC_URL: "The gRPC address on the card, if it differs from that of the server",
   CONVOKE_EXTENDED_CARD: "JSON file with card fields for callers that send the token",
   CONVOKE_STREAMING: "0 if clients cannot stream answers (1)",
+  CONVOKE_FINAL_MESSAGE:
+    "1 to repeat each answer in the last status, for clients that read only it (0)",
   CONVOKE_STRICT: "1 to accept only the forms of the specification (0)",
   CONVOKE_TRUST_PROXY: "1 if a proxy in front sets Forwarded or X-Forwarded-*",
   CONVOKE_IDEMPOTENCY: "always: a repeated messageId is a retry for every caller",
@@ -78,6 +80,10 @@ export const SERVE_OPTIONS: Command["options"] = {
     type: "string",
     value: "<file>",
     help: "The file with settings that are code (convoke.config.ts, if there is one)",
+  },
+  "final-message": {
+    type: "boolean",
+    help: "Repeat each answer in the last status, for clients that read only it (CONVOKE_FINAL_MESSAGE)",
   },
   "stored-agents-taken-over": {
     type: "boolean",
@@ -142,6 +148,7 @@ export function readServeOptions({ io, text, flag }: CommandContext): Omit<Serve
     data: text("data"),
     database: text("database"),
     noMigrate: flag("no-migrate") ? true : undefined,
+    finalMessage: flag("final-message") ? true : undefined,
     storedAgentsTakenOver: flag("stored-agents-taken-over") ? true : undefined,
     config: text("config"),
     io,

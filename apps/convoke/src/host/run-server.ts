@@ -26,6 +26,8 @@ export interface ServeRequest {
   /** The address of a database that holds the tasks. */
   readonly database: string | undefined;
   readonly noMigrate?: true | undefined;
+  /** Set if every completed status repeats the answer. */
+  readonly finalMessage?: true | undefined;
   /** Set if the agents include those that an earlier version has stored. */
   readonly storedAgentsTakenOver?: true | undefined;
   /** The file with the configuration. */

@@ -33,6 +33,7 @@ test("the card, streaming, strictness, metrics and the read API come from the en
     CONVOKE_CARD_BINDINGS: "grpc, http+json",
     CONVOKE_GRPC_URL: "grpc.example.com:443",
     CONVOKE_STREAMING: "0",
+    CONVOKE_FINAL_MESSAGE: "1",
     CONVOKE_STRICT: "1",
     CONVOKE_METRICS: "0",
     CONVOKE_READ_API: "1",
@@ -41,6 +42,7 @@ test("the card, streaming, strictness, metrics and the read API come from the en
   expect(readSettings({}, env)).toMatchObject({
     card: { form: "v1", bindings: ["GRPC", "HTTP+JSON"], grpcUrl: "grpc.example.com:443" },
     streaming: false,
+    finalMessage: true,
     strict: true,
     metrics: false,
     readApi: true,

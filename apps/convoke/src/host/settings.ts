@@ -73,6 +73,7 @@ export interface ServeSettings {
   readonly card: CardOptions;
   readonly trustProxy: boolean;
   readonly streaming: boolean;
+  readonly finalMessage: boolean;
   readonly strict: boolean;
   readonly extendedCard?: () => Partial<AgentInfo>;
   readonly idempotency: "extension" | "always";
@@ -131,6 +132,8 @@ export function readSettings(
     retention: { ...config.retention, ...readRetention(env) },
     card: readCard(env),
     streaming: readSwitch("CONVOKE_STREAMING", env["CONVOKE_STREAMING"] || "1"),
+    finalMessage:
+      flags.finalMessage ?? readSwitch("CONVOKE_FINAL_MESSAGE", env["CONVOKE_FINAL_MESSAGE"]),
     strict: readSwitch("CONVOKE_STRICT", env["CONVOKE_STRICT"]),
     ...readExtendedCard(env["CONVOKE_EXTENDED_CARD"]),
     trustProxy: readSwitch("CONVOKE_TRUST_PROXY", env["CONVOKE_TRUST_PROXY"]),

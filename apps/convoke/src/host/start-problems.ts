@@ -20,6 +20,8 @@ export interface ServeFlags {
   readonly database?: string | undefined;
   /** Set if the tables of the database must not be changed. */
   readonly noMigrate?: true | undefined;
+  /** Set if every completed status repeats the answer. */
+  readonly finalMessage?: true | undefined;
   /** Set if agents that are stored were taken over. */
   readonly storedAgentsTakenOver?: true | undefined;
   /** How the program was started, for hints. */

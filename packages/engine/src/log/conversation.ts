@@ -1,4 +1,4 @@
-import { type Message, type Task, agentMessage } from "@convoke/protocol";
+import { type Message, type Task, agentMessage, textOf, textOfParts } from "@convoke/protocol";
 import type { Backend, ContextQuery } from "./backend.ts";
 import { loadTask } from "./task-snapshot.ts";
 
@@ -26,6 +26,9 @@ export async function conversationBefore(
 function told(task: Task): readonly Message[] {
   const parts = (task.artifacts ?? []).flatMap((artifact) => artifact.parts);
   const answer = parts.length === 0 ? [] : [agentMessage(`${task.id}-answer`, parts)];
-  const last = task.status.message === undefined ? [] : [task.status.message];
+  const { message } = task.status;
+  // An agent may repeat its answer in its last status, see `finalMessage`.
+  const repeats = message && parts.length > 0 && textOf(task).endsWith(textOfParts(message.parts));
+  const last = message === undefined || repeats ? [] : [message];
   return [...(task.history ?? []), ...answer, ...last];
 }

@@ -115,6 +115,8 @@ export interface EngineOptions {
   readonly limits?: Partial<Limits>;
   /** Whether clients can stream answers. Default true. */
   readonly streaming?: boolean;
+  /** Whether the completed status of every agent repeats its answer as a message. Default false. */
+  readonly finalMessage?: boolean | undefined;
   /**
    * Which messages are processed once per messageId. Default "extension": those of callers that
    * activate the idempotency extension. "always": all.
@@ -166,6 +168,7 @@ export class Engine {
   readonly emptyTaskMs: number;
   readonly tasks: LiveTasks;
   readonly #parked: ParkedRuns;
+  readonly #finalMessage: boolean;
   readonly #runHooks: RunHooks;
   readonly #onTaskEnded = new Set<() => void>();
   readonly #onTaskStatus = new Set<(change: TaskChange) => void>();
@@ -197,6 +200,7 @@ export class Engine {
     this.openStreams = new OpenStreams(this.limits);
     this.streams = options.streaming !== false;
     this.#runHooks = this.#createRunHooks(options.isStrict === true);
+    this.#finalMessage = options.finalMessage === true;
     this.isIdempotent = options.idempotency === "always";
     this.emptyTaskMs = checkEmptyTaskMs(options.emptyTaskMs);
     this.tasks = new LiveTasks({
@@ -293,6 +297,7 @@ export class Engine {
     const run = new Run({
       agent: agent.definition,
       limits: this.limits,
+      finalMessage: this.#finalMessage || agent.info.finalMessage === true,
       tracing: this.tracing,
       files: this.files,
       live,

@@ -17,6 +17,7 @@ import {
   isPublic,
   isResumable,
   isTerminal,
+  textOfParts,
 } from "@convoke/protocol";
 import type { CommitResult } from "../log/backend.ts";
 import { earliest, wakeTimeAfter } from "../task/task-clock.ts";
@@ -36,6 +37,8 @@ export interface RunOptions {
   readonly files: TaskFiles;
   readonly live: LiveTask;
   readonly facts: TurnFacts;
+  /** Whether a completed status without a message repeats the text of the artifacts. */
+  readonly finalMessage: boolean;
   /** What spans contain. */
   readonly tracing: Required<TracingOptions>;
   readonly now: () => number;
@@ -124,6 +127,7 @@ export class Run {
       trace: this.#span.trace ?? facts.trace,
       tracing: options.tracing,
       files: options.files,
+      finalMessage: options.finalMessage,
       park: (until, recall) => this.#park(until, recall),
       durable: () => this.#durable(),
       begin: (beginning) => this.#begin(beginning),
@@ -345,7 +349,8 @@ export class Run {
         const room = live.writer.room();
         if (room !== undefined) await room;
       }
-      this.#finish();
+      const isAnswered = this.#options.finalMessage && this.#announced && !this.#isOver();
+      this.#finish(isAnswered ? this.#finalMessage(await this.#taskSoFar()) : undefined);
     } catch (error) {
       this.#fail(error);
     }
@@ -363,24 +368,46 @@ export class Run {
 
   /** Accepts events; asynchronous only if the agent publishes a task among them. */
   #take(events: readonly AgentEvent[]): Promise<void> | undefined {
-    const place = events.findIndex(({ kind }) => kind === "task");
+    const place = events.findIndex(
+      (event) => event.kind === "task" || (this.#options.finalMessage && isBareCompletion(event)),
+    );
     if (place === -1) {
       this.#acceptAll(events);
       return undefined;
     }
     this.#acceptAll(events.slice(0, place));
-    return this.#takeTask(events[place] as Task, events.slice(place + 1));
+    return this.#takeWithTask(events[place]!, events.slice(place + 1));
   }
 
-  /** A task that the agent publishes stands for the events that lead to it. */
-  async #takeTask(snapshot: Task, rest: readonly AgentEvent[]): Promise<void> {
+  /** Accepts an event that depends on all that the agent has written before. */
+  async #takeWithTask(event: AgentEvent, rest: readonly AgentEvent[]): Promise<void> {
     if (this.#isOver()) return;
-    // It is compared with all that the agent has written before.
+    const task = await this.#taskSoFar();
+    if (event.kind === "task") {
+      // A task that the agent publishes stands for the events that lead to it.
+      const { nextState } = this.#options.live.writer;
+      await this.#take(eventsLeadingTo(event as Task, task, nextState));
+    } else {
+      const update = event as StatusUpdateEvent;
+      const message = this.#finalMessage(task);
+      this.#accept({ ...update, status: { ...update.status, ...(message && { message }) } });
+    }
+    await this.#take(rest);
+  }
+
+  /** The task with everything that was written so far. */
+  async #taskSoFar(): Promise<Task> {
     await this.#durable();
     const { live, facts } = this.#options;
-    const task = live.isStored ? live.task : facts.task;
-    this.#acceptAll(eventsLeadingTo(snapshot, task, live.writer.nextState));
-    await this.#take(rest);
+    return live.isStored ? live.task : facts.task;
+  }
+
+  /** The text of the artifacts of this turn as a message, for clients that do not read artifacts. */
+  #finalMessage({ artifacts = [] }: Task): Message | undefined {
+    const earlier = new Set(this.#options.facts.task.artifacts);
+    const own = artifacts.filter((artifact) => !earlier.has(artifact));
+    const texts = own.map(({ parts }) => textOfParts(parts)).filter((text) => text !== "");
+    return texts.length === 0 ? undefined : agentMessage(this.#turn.id(), texts.join("\n"));
   }
 
   /** Consecutive chunks, such as those of a burst, are written together. */
@@ -447,12 +474,12 @@ export class Run {
   }
 
   /** If the agent ended without a final status, the task is completed, canceled, or waits for a new turn. */
-  #finish(): void {
+  #finish(message?: Message): void {
     const { writer } = this.#options.live;
     if (this.#isStopped()) return this.#end("canceled");
     if (this.#isOver()) return;
     if (isInterrupted(writer.nextState)) return this.#writeTurnEnd();
-    this.#end("completed");
+    this.#end("completed", message);
   }
 
   #fail(error: unknown): void {
@@ -601,4 +628,10 @@ export class Run {
       if (kind !== "committed") refuse();
     }, refuse);
   }
+}
+
+function isBareCompletion(event: AgentEvent): boolean {
+  if (event.kind !== "status-update") return false;
+  const { status } = event as StatusUpdateEvent;
+  return status.state === "completed" && status.message === undefined;
 }

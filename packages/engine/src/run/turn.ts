@@ -49,6 +49,7 @@ interface TurnHooks {
   readonly trace: TraceContext | undefined;
   readonly tracing: TracingOptions;
   readonly files: TurnFiles;
+  readonly finalMessage: boolean;
   readonly park: Turn["park"];
   readonly durable: Turn["durable"];
   readonly begin: Turn["begin"];
@@ -82,6 +83,7 @@ export function createTurn(live: LiveTask, facts: TurnFacts, hooks: TurnHooks): 
     ...(skill !== undefined && { skill }),
     ...(hooks.trace && { trace: hooks.trace }),
     tracing: hooks.tracing,
+    finalMessage: hooks.finalMessage,
     signal: hooks.signal,
     inbox: live.inbox,
     park: hooks.park,

@@ -220,6 +220,8 @@ export interface Turn {
    * span of this run in it, if the process has an OpenTelemetry SDK.
    */
   readonly trace?: TraceContext;
+  /** Whether a completed status should carry the answer as its message. Default false. */
+  readonly finalMessage?: boolean;
   /** What spans of this run may contain. Default: no content. */
   readonly tracing?: TracingOptions;
   /**
@@ -392,6 +394,8 @@ export interface AgentInfo {
    * is the same again is not written again.
    */
   readonly restart: boolean;
+  /** A `completed` status without a message gets the text of the artifacts of its turn as one. */
+  readonly finalMessage?: true;
   /** `false`: a run has no effects except in its events, so it may begin before its task is stored. It may have some if absent. */
   readonly sideEffects?: false;
   /** Its tasks need what is on the disk of one machine, so only processes there work on them. */

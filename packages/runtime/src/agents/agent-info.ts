@@ -52,6 +52,14 @@ export interface AgentFacts {
    */
   readonly restart?: boolean;
   /**
+   * Whether the `completed` status carries the answer as its message, in addition to the artifacts:
+   * for clients that read only the status. For an agent with a model that is its final answer, for
+   * others the text of the artifacts. Default false, because some clients show artifacts and
+   * status messages one after the other, and would show the answer twice. The server can have it for
+   * all of its agents (`convoke serve --final-message`).
+   */
+  readonly finalMessage?: boolean;
+  /**
    * Whether its tasks need what is on the disk of the machine that they began on. If several servers
    * share a database, only those with the same host id (`CONVOKE_HOST_ID`) then work on a task and on
    * those that continue its conversation. Default false: any server does.
@@ -98,6 +106,7 @@ export function agentInfo(definition: AgentFacts): AgentInfo {
     keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
     takesMessages: definition.takesMessages ?? false,
     restart: definition.restart ?? false,
+    ...(definition.finalMessage === true && { finalMessage: true }),
     ...(definition.local === true && { local: true }),
     ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
     ...(definition.onDisconnect && { onDisconnect: definition.onDisconnect }),

@@ -145,7 +145,8 @@ class LoopRun implements ReportedRun {
 
   /** The message of a completed task, if the agent sends one. */
   #finalText({ content }: ModelAnswer): string {
-    if (!this.scope.settings.finalMessage) return "";
+    const { settings, turn } = this.scope;
+    if (!settings.isStandalone && turn.finalMessage !== true) return "";
     return this.#output === undefined ? textOfContent(content) : this.#output.text;
   }
 

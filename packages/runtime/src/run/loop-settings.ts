@@ -74,12 +74,6 @@ export interface LoopDefinition {
    */
   readonly toolActivity?: boolean;
   /**
-   * Whether the `completed` status carries the final answer as its message, in addition to the
-   * artifact. Default false, because some clients show artifacts and status messages one after the
-   * other, and would show the answer twice. An `AgentLoop` used without a server always does it.
-   */
-  readonly finalMessage?: boolean;
-  /**
    * MCP servers whose tools the agent can use, by name. When the agent is served, they start in the
    * background, because the card lists their tools. Otherwise, or if `mcpSkills` is false, a server
    * starts when a turn first needs it. They are closed with the agent, except for a `McpServers`
@@ -145,7 +139,8 @@ export interface LoopSettings {
   readonly temperature: number | undefined;
   readonly retry: RetryRule;
   readonly approvals: ApprovalSettings & { readonly grants: AgentGrantStore };
-  readonly finalMessage: boolean;
+  /** Whether the loop runs without a server. Then the message of its last status has the final answer. */
+  readonly isStandalone: boolean;
   readonly mcp: AgentMcpServers | undefined;
   readonly subAgents: AgentSubAgents | undefined;
   /** Undefined if client tools are disabled. */
@@ -185,7 +180,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
     temperature: definition.temperature,
     retry,
     approvals: { ...approvals, grants: new AgentGrantStore(approvals.grants) },
-    finalMessage: definition.finalMessage ?? false,
+    isStandalone: false,
     mcp: agentMcpServers(definition),
     subAgents: agentSubAgents(agentName, definition),
     clientTools: clientToolSettings(definition.clientTools),
@@ -199,7 +194,7 @@ export function loopSettings(agentName: string, definition: LoopDefinition): Loo
 export function standaloneSettings(settings: LoopSettings): LoopSettings {
   const { acceptPlainText = true } = settings.approvals;
   const approvals = { ...settings.approvals, acceptPlainText };
-  return { ...settings, finalMessage: true, approvals, log: new OperatorLog() };
+  return { ...settings, isStandalone: true, approvals, log: new OperatorLog() };
 }
 
 function toolPermissions({ mcpToolPermissions: given }: LoopDefinition): (name: string) => boolean {
