@@ -94,6 +94,7 @@ export {
 } from "./model/errors.ts";
 
 // The seam between servers and agents
+export { checkAgentInfo, completeAgentInfo } from "./model/agent-info.ts";
 export {
   type Agent,
   AgentChanged,

@@ -1,4 +1,4 @@
-import { type Agent, type Metrics, NO_METRICS } from "@convoke/protocol";
+import { type Agent, type Metrics, NO_METRICS, checkAgentInfo } from "@convoke/protocol";
 import type { Origin } from "./agent-app.ts";
 import type { AgentOptions, AgentStorage, CloseOptions } from "./agent-options.ts";
 import { HostedAgents, type ServerAgent } from "./hosted-agents.ts";
@@ -401,7 +401,7 @@ function checkRemoteAgents(
 /** Rejects what is no agent: in JavaScript, a type error would only show when the first request arrives. */
 function checkAgent(given: unknown): void {
   const { run, info } = (given ?? {}) as Partial<Agent>;
-  if (typeof run === "function" && typeof info?.name === "string") return;
+  if (typeof run === "function" && typeof info?.name === "string") return checkAgentInfo(info);
   throw new TypeError(
     `an agent is needed, as defineAgent({ name, description, run }) makes one, not ${nameOf(given)}`,
   );

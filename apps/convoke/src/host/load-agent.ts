@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { AgentEntry } from "@convoke/host";
-import type { Agent } from "@convoke/protocol";
+import { type Agent, checkAgentInfo } from "@convoke/protocol";
 import { agentIdFrom, sleep } from "@convoke/protocol/internal";
 import { type ConvokeConfig, StartError, configuredAgents } from "./config.ts";
 import { parseProgram } from "./program-line.ts";
@@ -85,10 +85,21 @@ export async function loadAgent(file: string | undefined): Promise<Agent> {
   const agent = await defaultExport(path).catch((error: unknown) => {
     throw new StartError(`${file} could not be loaded. ${adviceFor(error)}`, { cause: error });
   });
-  if (isAgent(agent)) return agent;
+  if (isAgent(agent)) return checked(agent, file);
   throw new StartError(
     `${file} must export an agent: export default defineAgent({ name, description, run })`,
   );
+}
+
+/** An agent that is an object of its own is not checked by `defineAgent`. */
+function checked(agent: Agent, file: string): Agent {
+  try {
+    checkAgentInfo(agent.info);
+    return agent;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new StartError(`${file} cannot be served: ${error.message}.`, { cause: error });
+  }
 }
 
 /** Where the agents of a server come from. */

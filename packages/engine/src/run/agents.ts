@@ -1,4 +1,4 @@
-import { A2AError, type Agent, type AgentInfo } from "@convoke/protocol";
+import { A2AError, type Agent, type AgentInfo, completeAgentInfo } from "@convoke/protocol";
 import type { TaskRecord } from "../log/backend.ts";
 import type { Logger } from "../logging/logger.ts";
 import { type AgentKey, agentKey, isTaskOf } from "../task/agent-key.ts";
@@ -10,6 +10,7 @@ export class ServedAgent {
   readonly #logger: Logger;
   readonly #runs = new Set<AgentRun>();
   #isEnabled = true;
+  #info: { readonly given: AgentInfo; readonly complete: AgentInfo } | undefined;
 
   constructor(agent: Agent, key: AgentKey, logger: Logger) {
     this.key = key;
@@ -21,8 +22,11 @@ export class ServedAgent {
     return this.key.id;
   }
 
+  /** What the agent says of itself, with the defaults of what it leaves out. */
   get info(): AgentInfo {
-    return this.definition.info;
+    const { info } = this.definition;
+    if (this.#info?.given !== info) this.#info = { given: info, complete: completeAgentInfo(info) };
+    return this.#info.complete;
   }
 
   /** Whether new tasks are accepted. */

@@ -5,6 +5,7 @@ import {
   type InputTimeout,
   type RequiredScopes,
   checkAgentExtensions,
+  completeAgentInfo,
 } from "@convoke/protocol";
 import { checkAgentId } from "@convoke/protocol/internal";
 
@@ -83,36 +84,36 @@ export interface AgentFacts {
   readonly scopes?: RequiredScopes;
 }
 
-const DEFAULT_MODES = ["text/plain", "application/json"];
-
 /** The agent card, with every default. */
 export function agentInfo(definition: AgentFacts): AgentInfo {
-  const { name, description, version = "1.0.0" } = definition;
+  const { name, description } = definition;
   if (typeof name !== "string" || name.trim() === "") throw missing("a name");
   if (typeof description !== "string" || description.trim() === "") throw missing("a description");
   checkAgentExtensions(definition.extensions ?? []);
-  return {
+  const { version, skills, inputModes, outputModes } = definition;
+  const { replies, keepStreamOnInterrupt, takesMessages, restart } = definition;
+  return completeAgentInfo({
     name,
     description,
-    version,
-    skills: definition.skills ?? [ownSkill(name, description)],
-    inputModes: definition.inputModes ?? DEFAULT_MODES,
-    outputModes: definition.outputModes ?? DEFAULT_MODES,
+    ...(version !== undefined && { version }),
+    ...(skills && { skills }),
+    ...(inputModes && { inputModes }),
+    ...(outputModes && { outputModes }),
+    ...(replies !== undefined && { replies }),
+    ...(keepStreamOnInterrupt !== undefined && { keepStreamOnInterrupt }),
+    ...(takesMessages !== undefined && { takesMessages }),
+    ...(restart !== undefined && { restart }),
     ...(definition.provider && { provider: definition.provider }),
     ...(definition.documentationUrl && { documentationUrl: definition.documentationUrl }),
     ...(definition.iconUrl && { iconUrl: definition.iconUrl }),
     ...(definition.extensions && { extensions: definition.extensions }),
-    replies: definition.replies ?? false,
-    keepStreamOnInterrupt: definition.keepStreamOnInterrupt ?? false,
-    takesMessages: definition.takesMessages ?? false,
-    restart: definition.restart ?? false,
     ...(definition.finalMessage === true && { finalMessage: true }),
     ...(definition.local === true && { local: true }),
     ...(definition.timeoutMs !== undefined && { timeoutMs: definition.timeoutMs }),
     ...(definition.onDisconnect && { onDisconnect: definition.onDisconnect }),
     ...(definition.inputTimeout && { inputTimeout: definition.inputTimeout }),
     ...(definition.scopes && { scopes: definition.scopes }),
-  };
+  });
 }
 
 /** The id as a field of an agent, if the author gave one. */
@@ -120,12 +121,6 @@ export function agentIdField({ id }: Pick<AgentFacts, "id">): { readonly id?: st
   if (id === undefined) return {};
   checkAgentId(id);
   return { id };
-}
-
-/** Cards must list skills; an agent that says nothing has one. */
-function ownSkill(name: string, description: string): AgentSkill {
-  const id = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  return { id, name, description, tags: [id] };
 }
 
 /** The error for an incomplete definition, with the correct form. */
