@@ -96,6 +96,7 @@ const HUGE = [
     : []),
   ...(process.env["CONVOKE_INTEROP"] === undefined
     ? [
+        "test/interop/ag-ui.test.ts",
         "test/interop/*gemini.test.ts",
         "test/check/peers.test.ts",
         "test/client-check/peers.test.ts",
