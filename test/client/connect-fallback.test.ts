@@ -165,7 +165,7 @@ describe("an interface that does not work", () => {
     ]) {
       await expect(attempt).rejects.toMatchObject({
         kind: "refused",
-        message: expect.stringContaining(`"${host}" in the egress allow list (option allow)`),
+        message: expect.stringContaining(`"${host}" in the option allow`),
       });
     }
     expect(notices).toEqual([]);

@@ -67,6 +67,8 @@ export interface EgressOptions {
    * address; a listed address may be reached under any name. Default: none.
    */
   readonly allow?: readonly string[];
+  /** How the operator extends `allow`, for errors. Default: the option `allow`. */
+  readonly setting?: string;
   /**
    * URLs that the operator gave in code, configuration or on the command line. Their origins may
    * resolve to any address. Never pass a URL from a card, a response or a caller.
@@ -89,7 +91,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * that was checked.
  */
 export function createEgress(options: EgressOptions = {}): Egress {
-  const mayReach = createDestinationRule(options.allow ?? [], options.trusted);
+  const mayReach = createDestinationRule(options.allow ?? [], options);
   const checkedUrl = createUrlCheck(mayReach);
   const connections = new KeptConnections();
   const way = {

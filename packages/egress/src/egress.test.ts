@@ -79,7 +79,7 @@ describe("a name that resolves to a private address", () => {
     await expect(attempt).rejects.toMatchObject({
       name: "EgressError",
       reason: "address",
-      message: `"evil.test:${server.port}" resolves to an address that is not public; only the operator can permit it, with "evil.test:${server.port}" in the egress allow list (option allow)`,
+      message: `"evil.test:${server.port}" resolves to an address that is not public; only the operator can permit it, with "evil.test:${server.port}" in the option allow`,
     });
     expect(server.connections()).toBe(0);
   });

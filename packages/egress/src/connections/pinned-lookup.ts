@@ -54,7 +54,7 @@ async function resolveHost(
   if (!addresses.every((address) => mayReach(url, address))) {
     throw new EgressError(
       "address",
-      `"${url.host}" resolves to an address that is not public; ${howToAllow(url)}`,
+      `"${url.host}" resolves to an address that is not public; ${howToAllow(url, mayReach)}`,
     );
   }
   return addresses;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createEgress } from "../create-egress.ts";
-import { createUrlCheck } from "./check-url.ts";
+import { checkUrl, createUrlCheck } from "./check-url.ts";
 import { createDestinationRule } from "./destination-rule.ts";
 import { EgressError, type EgressReason } from "./egress-error.ts";
 import {
@@ -109,7 +109,7 @@ describe("an error says what is wrong and what to do", () => {
     ],
     [
       "http://10.0.0.7:8080/?key=secret",
-      '"10.0.0.7:8080" is not a public address; only the operator can permit it, with "10.0.0.7:8080" in the egress allow list (option allow)',
+      '"10.0.0.7:8080" is not a public address; only the operator can permit it, with "10.0.0.7:8080" in the option allow',
     ],
   ] as const) {
     test(url, () => {
@@ -182,6 +182,14 @@ test("everything that passes is http or https, with a host and without a user", 
       expect(username + password).toBe("");
       expect(hostname).not.toBe("");
     }),
+  );
+});
+
+test("a refusal names the setting of the operator, if it has another name", () => {
+  const rule = createDestinationRule([], { setting: "push.allow (CONVOKE_PUSH_ALLOW)" });
+
+  expect(() => checkUrl("http://10.0.0.7/", rule)).toThrow(
+    'with "10.0.0.7" in push.allow (CONVOKE_PUSH_ALLOW)',
   );
 });
 

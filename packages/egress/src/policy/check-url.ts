@@ -28,7 +28,10 @@ export function checkUrl(text: string, mayReach: DestinationRule): URL {
   }
   const address = knownAddress(canonicalHost(url));
   if (address !== undefined && !mayReach(url, address)) {
-    throw new EgressError("address", `"${url.host}" is not a public address; ${howToAllow(url)}`);
+    throw new EgressError(
+      "address",
+      `"${url.host}" is not a public address; ${howToAllow(url, mayReach)}`,
+    );
   }
   return url;
 }
@@ -52,9 +55,12 @@ export function createUrlCheck(mayReach: DestinationRule): (text: string) => URL
   };
 }
 
-/** Only the operator can lift the rule: the option is called `allow` wherever there is one. */
-export function howToAllow({ host }: URL): string {
-  return `only the operator can permit it, with "${host}" in the egress allow list (option allow)`;
+/** Only the operator can lift the rule. */
+export function howToAllow(
+  { host }: URL,
+  { setting = "the option allow" }: DestinationRule,
+): string {
+  return `only the operator can permit it, with "${host}" in ${setting}`;
 }
 
 /** The address of a host, if it is certain without DNS. */

@@ -104,7 +104,7 @@ describe("cannot be parsed", () => {
 });
 
 function mayReachTrusted(trusted: string, url: string, address = "10.1.2.3"): boolean {
-  return createDestinationRule([], [trusted])(new URL(url), address);
+  return createDestinationRule([], { trusted: [trusted] })(new URL(url), address);
 }
 
 describe("a trusted origin may be at any address", () => {
@@ -149,7 +149,7 @@ describe("and no other origin may", () => {
 
 test("an invalid entry is rejected with the entry and the fix", () => {
   for (const entry of ["", "localhost:4000", "127.0.0.1", "ftp://agent.internal", "http://"]) {
-    expect(() => createDestinationRule([], [entry])).toThrow(
+    expect(() => createDestinationRule([], { trusted: [entry] })).toThrow(
       `egress: cannot read the trusted URL ${JSON.stringify(entry)}; write it in full, like http://127.0.0.1:4000`,
     );
   }

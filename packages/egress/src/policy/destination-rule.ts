@@ -3,19 +3,28 @@ import { type Address, isPublicAddress, parseAddress } from "./address.ts";
 import { canonicalHost, effectivePort } from "./host.ts";
 
 /** Whether a request to the URL may connect to the address. */
-export type DestinationRule = (url: URL, address: string) => boolean;
+export interface DestinationRule {
+  (url: URL, address: string): boolean;
+  /** How the operator permits another destination. Default: the option `allow`. */
+  readonly setting?: string | undefined;
+}
+
+interface DestinationOptions {
+  readonly trusted?: readonly string[] | undefined;
+  readonly setting?: string | undefined;
+}
 
 /** Allows public addresses, what the operator listed by name or address, and whole trusted origins. */
 export function createDestinationRule(
   allow: readonly string[],
-  trusted: readonly string[] = [],
+  { trusted = [], setting }: DestinationOptions = {},
 ): DestinationRule {
   const entries = allow.map(parseAllowEntry);
   const isTrusted = createTrust(trusted);
   const isListed = (address: Address, port: number) =>
     entries.some((entry) => entry.allowsAddress(address, port));
 
-  return (url, text) => {
+  const rule = (url: URL, text: string): boolean => {
     const address = parseAddress(text);
     if (address === undefined) return false;
     const port = effectivePort(url);
@@ -27,6 +36,7 @@ export function createDestinationRule(
       entries.some((entry) => entry.allowsHost(canonicalHost(url), port))
     );
   };
+  return Object.assign(rule, { setting });
 }
 
 /** One destination that the operator allows. */

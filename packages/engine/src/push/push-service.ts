@@ -76,7 +76,10 @@ export class PushService implements PushRules {
     this.#options = options;
     if (engine.backend.sharing !== undefined) this.#owned = new Set();
     const { metrics } = engine;
-    this.#egress = createEgress({ allow: options.allow ?? [] });
+    this.#egress = createEgress({
+      allow: options.allow ?? [],
+      setting: "push.allow (CONVOKE_PUSH_ALLOW)",
+    });
     this.maxConfigs = options.maxConfigsPerTask ?? 10;
     this.#stopMeasuring = metrics.collect((add) => {
       const { pending, oldestSeconds } = this.backlog();

@@ -252,14 +252,21 @@ function checkNames(
 }
 
 /** One challenge per kind of credential that is sent as `Authorization`; a 401 must have one (RFC 9110 §15.5.2). */
+/** A 401 must name a scheme (RFC 9110 §15.5.2), and a key in a cookie or a header has no registered one. */
+function unregisteredChallenge(scheme: SecurityScheme): string {
+  if (scheme.type !== "apiKey") return 'MutualTLS realm="convoke"';
+  const name = scheme.name.replaceAll(/[^ !#-[\]-~]/g, "");
+  return `ApiKey realm="convoke", in="${scheme.in}", name="${name}"`;
+}
+
 function challengeFor({ schemes } = BEARER_SECURITY): string {
   const kinds = Object.values(schemes).flatMap((scheme) => {
     if (scheme.type === "http") return [scheme.scheme];
     return scheme.type === "oauth2" || scheme.type === "openIdConnect" ? ["bearer"] : [];
   });
   const words = kinds.map((kind) => kind.charAt(0).toUpperCase() + kind.slice(1).toLowerCase());
-  const all = words.length === 0 ? ["Bearer"] : [...new Set(words)];
-  return all.map((kind) => `${kind} realm="convoke"`).join(", ");
+  const all = [...new Set(words)].map((kind) => `${kind} realm="convoke"`);
+  return (all.length > 0 ? all : Object.values(schemes).map(unregisteredChallenge)).join(", ");
 }
 
 /** Where the agent is, as the client reaches it. */

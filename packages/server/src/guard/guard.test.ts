@@ -147,7 +147,10 @@ test("a 401 says what the caller can send as Authorization", () => {
       app: { type: "oauth2", flows: {} },
     }),
   ).toBe('Basic realm="convoke", Bearer realm="convoke"');
-  expect(challengeFor({ certificate: { type: "mutualTLS" } })).toBe('Bearer realm="convoke"');
+  expect(challengeFor({ certificate: { type: "mutualTLS" } })).toBe('MutualTLS realm="convoke"');
+  expect(challengeFor({ session: { type: "apiKey", in: "cookie", name: "sid" } })).toBe(
+    'ApiKey realm="convoke", in="cookie", name="sid"',
+  );
 });
 
 /** Why the header is refused. */
