@@ -59,6 +59,28 @@ describe("convoke doctor <url>", () => {
     });
   });
 
+  test("exits with 1 if the given credentials are rejected", async () => {
+    const securitySchemes = { token: { type: "http", scheme: "bearer" } };
+    const url = spoiler.spoil({
+      answer: (answered, { path }) =>
+        path.startsWith("/.well-known/")
+          ? {
+              ...answered,
+              body: json(answered.body, (card: object) => ({
+                ...card,
+                securitySchemes,
+                security: [{ token: [] }],
+              })),
+            }
+          : { ...answered, status: 401, headers: { "www-authenticate": "Bearer" }, body: "" },
+    });
+
+    const { code, stdout } = await runCli(["doctor", url, "--token", "wrong"]);
+
+    expect(code).toBe(1);
+    expect(stdout).toContain("credentials-rejected");
+  });
+
   test("exits with 3 if the agent cannot be examined", async () => {
     const { code, stdout } = await runCli(["doctor", "http://127.0.0.1:1"]);
 

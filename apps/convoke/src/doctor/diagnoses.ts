@@ -174,8 +174,8 @@ export const AGENT_DIAGNOSES = {
     fix: "Enforce authentication on every route, or remove the requirement from the card.",
   },
   "credentials-rejected": {
-    severity: "warning",
-    why: "The rest of this interface can only be examined with valid credentials.",
+    severity: "problem",
+    why: "The server does not accept the given credentials, so the rest of this interface is not examined.",
     fix: "Pass valid credentials with --token, --api-key or --header.",
   },
   "body-limit": {
