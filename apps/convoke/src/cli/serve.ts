@@ -166,6 +166,6 @@ export async function orNotStarted(
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     io.stderr(`${asStarted(error.message, io.started)}\n`);
-    return EXIT.notStarted.code;
+    return error.mayPass ? EXIT.notStartedNow.code : EXIT.notStarted.code;
   }
 }

@@ -11,6 +11,14 @@ import { removedConfig } from "../terminal/removed.ts";
 /** The server cannot start. The message is one sentence that says what to do. */
 export class StartError extends Error {
   override readonly name = "StartError";
+  /** Whether the next start may succeed although nobody changes anything. */
+  readonly mayPass: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly mayPass?: boolean } = {}) {
+    const { mayPass = false, ...rest } = options;
+    super(message, rest);
+    this.mayPass = mayPass;
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { DataFolderError } from "@convoke/backends/sqlite";
+import { DataFolderBusyError, DataFolderError } from "@convoke/backends/sqlite";
 import { ModelError } from "@convoke/runtime";
 import { KeyFileError, StoredAgentsError } from "@convoke/server";
 import { randomBytes } from "node:crypto";
@@ -62,15 +62,22 @@ export function explainStart(
   flags: ServeFlags,
 ): StartError {
   if (error instanceof StartError) return error;
-  if (error instanceof DataFolderError) return new StartError(error.message);
-  if (isDatabaseError(error)) return new StartError(`${error.message}.`);
+  if (error instanceof DataFolderError) {
+    const mayPass = error instanceof DataFolderBusyError || isPassing(error.cause);
+    return new StartError(error.message, { mayPass });
+  }
+  if (isDatabaseError(error)) {
+    return new StartError(`${error.message}.`, { mayPass: isOutage(error.cause) });
+  }
   if (error instanceof KeyFileError) return new StartError(`API keys: ${error.message}.`);
   if (error instanceof StoredAgentsError) return new StartError(storedAgents(error));
   if (error instanceof ModelError) return new StartError(asSentence(error.message));
-  switch ((error as NodeJS.ErrnoException).code) {
+  const { code } = error as NodeJS.ErrnoException;
+  switch (code) {
     case "EADDRINUSE":
       return new StartError(
         `Port ${port} is in use. Try: ${startLine(flags, { port: port === 65_535 ? 0 : port + 1 })}`,
+        { mayPass: true },
       );
     case "EACCES":
       return new StartError(
@@ -83,10 +90,28 @@ export function explainStart(
     case "ENOTFOUND":
       return new StartError(
         `BIND_HOST ${host} is not an address of this machine. Try: ${startLine(flags, { env: "BIND_HOST=127.0.0.1" })}`,
+        // The name server did not answer.
+        { mayPass: code === "EAI_AGAIN" },
       );
     default:
       throw error;
   }
+}
+
+/** A full or failing disk, too many open files, or a lock. */
+const PASSING = ["ENOSPC", "EDQUOT", "EIO", "EBUSY", "EMFILE", "ENFILE"];
+
+/** SQLITE_BUSY, SQLITE_IOERR and SQLITE_FULL. */
+const PASSING_SQLITE = [5, 10, 13];
+
+function isPassing(cause: unknown): boolean {
+  const { code = "", errcode = 0 } = (cause ?? {}) as NodeJS.ErrnoException & { errcode?: number };
+  return PASSING.includes(code) || PASSING_SQLITE.includes(errcode & 0xff);
+}
+
+/** Whether a database did not answer, as opposed to an answer that stays: no such user, database or table. */
+function isOutage(cause: unknown): boolean {
+  return cause !== undefined && !/^(?:28|3D|42)/.test((cause as NodeJS.ErrnoException).code ?? "");
 }
 
 /** Names the flag instead of the option, and where the agents of a command line are defined. */

@@ -106,7 +106,15 @@ export const EXIT = {
     meaning: "the agent or database could not be reached, or answered with an error",
   },
   waiting: { code: 4, meaning: "the agent is waiting for input or authorization" },
-  notStarted: { code: 5, meaning: "the server could not start" },
+  notStarted: {
+    code: 5,
+    meaning: "the server cannot start until a setting or its data is changed",
+  },
+  notStartedNow: {
+    code: 6,
+    meaning:
+      "the server could not start for a reason that may pass: a port or folder in use, a database that does not answer, a full disk",
+  },
   interrupted: { code: 130, meaning: "you stopped the command" },
 } as const satisfies Record<string, { readonly code: number; readonly meaning: string }>;
 
