@@ -108,7 +108,11 @@ describe("an agent that publishes its task", () => {
   test.each([
     ["an id of another task", (task: Task) => ({ ...task, id: "other" }), /has the id .*other/],
     ["another context", (task: Task) => ({ ...task, contextId: "other" }), /has the contextId/],
-    ["no status", ({ status: _, ...task }: Task) => task as Task, /has no status.state/],
+    [
+      "no status",
+      (task: Task) => ({ ...task, status: undefined }) as unknown as Task,
+      /has no status.state/,
+    ],
     [
       "a text for a status message",
       (task: Task) => ({ ...task, status: { state: "failed", message: "no" } }) as unknown as Task,

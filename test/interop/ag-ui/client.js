@@ -64,4 +64,5 @@ await middleware.runAgent(
   },
 );
 
-console.log(JSON.stringify({ shown: newMessages.map(({ content }) => content), results }));
+const shown = newMessages.map(({ content }) => content);
+process.stdout.write(JSON.stringify({ shown, results }));
