@@ -99,7 +99,7 @@ describe("the tasks of a local agent", () => {
     const { a, b, start } = await twoHosts(
       (host) =>
         async ({ inbox, step }) => {
-          await step("begin", () => "begun");
+          await step("begin", () => "begun", { idempotent: true });
           const heard = [await inbox.next(), await inbox.next()];
           return `${heard.map(({ value }) => textOf(value!)).join(", ")} on ${host}`;
         },
