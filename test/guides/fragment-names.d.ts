@@ -14,6 +14,7 @@ declare global {
   const poet: convoke.Agent;
   const hotels: convoke.Agent;
   const mounted: convoke.Mounted;
+  const remote: convoke.RemoteAgent;
   const model: string;
   const token: string;
   const cert: string;

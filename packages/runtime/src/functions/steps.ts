@@ -157,8 +157,10 @@ export class Steps {
     const start = isStarted ? undefined : this.#event("step-start", step);
     const ended = await this.#hooks.begin(`step "${name}"`, start);
     const outcome = await this.#outcome(step, body);
-    if (this.#isCanceled) settle(outcome);
-    else this.#arrive(step, outcome, settle, ended);
+    if (!this.#isCanceled) return this.#arrive(step, outcome, settle, ended);
+    // Nothing replays a canceled task: its log says what was done, in whatever order.
+    this.#record(step, outcome, this.#turn.now());
+    settle(outcome);
   }
 
   get #isCanceled(): boolean {
@@ -173,10 +175,8 @@ export class Steps {
     ended?: () => Promise<void>,
   ): void {
     this.#ends.arrive(async () => {
-      // Not awaited: anything recorded later comes after it in the log.
       const at = this.#turn.now();
-      const facts = { ...recordOf(outcome), timestamp: at.toISOString() };
-      void this.#hooks.say([this.#event("step-end", step, facts)]).catch(() => undefined);
+      this.#record(step, outcome, at);
       try {
         // Does not return if the server stops and another attempt continues.
         await ended?.();
@@ -187,6 +187,12 @@ export class Steps {
         settle({ error });
       }
     });
+  }
+
+  /** Not awaited: anything recorded later comes after it in the log. */
+  #record(step: RecordedStep, outcome: Outcome, at: Date): void {
+    const facts = { ...recordOf(outcome), timestamp: at.toISOString() };
+    void this.#hooks.say([this.#event("step-end", step, facts)]).catch(() => undefined);
   }
 
   async #outcome(
