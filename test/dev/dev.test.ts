@@ -116,7 +116,7 @@ test("a missing file and a port in use are errors, not something to wait for", a
 
   expect([named.code, named.stderr]).toEqual([5, "There is no file nothing.ts.\n"]);
   expect([inUse.code, inUse.stderr]).toEqual([
-    5,
+    6,
     `Port ${port} is in use. Try: npx convoke dev agent.mts --port ${port + 1}\n`,
   ]);
   expect([unnamed.code, unnamed.stderr]).toEqual([
