@@ -279,10 +279,10 @@ export class Waits {
       sleeps: this.#sleeps.length,
       isAsking: this.#question?.isOpen === true,
     } as const;
-    const said = this.#hooks.say([note]).then(() => {
-      this.#isIdle = true;
-    });
-    this.#ends.during(said).catch(() => undefined);
+    // A note that cannot be written counts too: the run is over, and would otherwise try it for ever,
+    // without a turn of the event loop for anything else.
+    const said = this.#hooks.say([note]).catch(() => undefined);
+    void this.#ends.during(said.then(() => void (this.#isIdle = true)));
   }
 
   #suspend(until: string | undefined, isKept: boolean): void {
