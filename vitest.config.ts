@@ -47,7 +47,6 @@ const TIDY = [
   "crash",
   "doctor",
   "drain",
-  "egress",
   "embedding",
   "engine",
   "extensions",
