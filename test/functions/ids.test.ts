@@ -85,7 +85,7 @@ describe("a step with an id", () => {
   });
 });
 
-describe("the operator is told once", () => {
+describe("the operator is warned once", () => {
   /** The warnings of a run. */
   async function warningsOf(run: AgentDefinition["run"]): Promise<readonly string[]> {
     const world = new World(run, { backend: wrapBackend(createMemoryBackend()) });

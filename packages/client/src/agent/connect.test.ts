@@ -63,7 +63,7 @@ test("a name that a host of several agents does not have is an error, and leads 
   expect(agent.seen.map(({ path }) => path)).not.toContain("/.well-known/agent-card.json");
 });
 
-test("the agent at the root answers for another path, and the caller is told so", async () => {
+test("the agent at the root answers for another path, and the caller receives a notice", async () => {
   const agent = await startFakeAgent({
     pages: { "/.well-known/agent-card.json": pagesV1()["/.well-known/agent-card.json"]! },
   });
